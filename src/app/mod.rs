@@ -1,0 +1,4 @@
+//! The page.
+
+/// Puts the page into the document.
+pub fn mount() {}

@@ -1,0 +1,453 @@
+//! The rows of the catalog as Rust sees them. Every row carries where it was read and when.
+
+use crate::units::{Bytes, Money};
+
+/// Where a fact was read, and in which month (`2026-09`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Source {
+    /// Publication, file or page. `memory` marks what nobody saw written down: show it as rough.
+    pub place: &'static str,
+    /// Month of the fact, `YYYY-MM`; empty where the table gives none.
+    pub as_of: &'static str,
+}
+
+impl Source {
+    /// True for facts that nobody saw written down.
+    pub fn is_rough(&self) -> bool {
+        self.place.contains("memory")
+    }
+}
+
+/// Who makes the chip; decides which software stack it runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs)]
+pub enum Vendor {
+    Nvidia,
+    Amd,
+    Intel,
+    Apple,
+    Huawei,
+    MooreThreads,
+    Hygon,
+    Cambricon,
+    MetaX,
+    Google,
+}
+
+/// What kind of product a card is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum GpuFamily {
+    /// A game card.
+    Consumer,
+    /// The laptop variant of a game card.
+    Laptop,
+    /// A workstation card.
+    Workstation,
+    /// A data-center card.
+    Datacenter,
+    /// Apple silicon with unified memory.
+    Apple,
+    /// Anything else that trains: NPUs, TPUs, domestic accelerators.
+    Accelerator,
+}
+
+/// Dense peak rates in TFLOPS (multiply-accumulate = 2), without sparsity; `None` = not published or not supported.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Rates {
+    /// Plain fp32.
+    pub fp32: Option<f64>,
+    /// TF32 matrix units.
+    pub tf32: Option<f64>,
+    /// fp16 matrix units with fp32 accumulation: what training uses.
+    pub fp16: Option<f64>,
+    /// bf16 matrix units.
+    pub bf16: Option<f64>,
+    /// fp8 matrix units.
+    pub fp8: Option<f64>,
+    /// Double precision.
+    pub fp64: Option<f64>,
+}
+
+/// What a card costs to buy, where known.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct GpuPrice {
+    /// List price at launch, USD.
+    pub msrp_usd: Option<f64>,
+    /// New, on the street, USD.
+    pub street_usd: Option<f64>,
+    /// Second hand, USD.
+    pub used_usd: Option<f64>,
+    /// New, on the street in China, CNY.
+    pub street_cny: Option<f64>,
+    /// Where the prices were read.
+    pub source: Source,
+}
+
+/// One card (or one die that PyTorch sees as a device).
+#[derive(Clone, Debug, PartialEq)]
+pub struct Gpu {
+    /// Kebab-case id, stable: it stands in share links.
+    pub id: &'static str,
+    /// Marketing name.
+    pub name: &'static str,
+    /// Maker.
+    pub vendor: Vendor,
+    /// Kind of product.
+    pub family: GpuFamily,
+    /// Architecture name.
+    pub architecture: &'static str,
+    /// Launch month, `YYYY-MM`, or empty.
+    pub launched: &'static str,
+    /// Memory on the box.
+    pub memory: Bytes,
+    /// What PyTorch reports as total capacity: less than the box says.
+    pub usable: Bytes,
+    /// Kind of memory chips.
+    pub memory_type: &'static str,
+    /// Memory bandwidth in GB/s (10^9 bytes).
+    pub bandwidth_gb_s: f64,
+    /// Peak rates.
+    pub rates: Rates,
+    /// Board power in watts.
+    pub tdp_w: Option<f64>,
+    /// PCIe generation and lanes, as `4.0x16`, or empty.
+    pub pcie: &'static str,
+    /// `NVLink` (or like) bandwidth, both directions, GB/s.
+    pub nvlink_gb_s: Option<f64>,
+    /// Error-correcting memory.
+    pub ecc: bool,
+    /// CUDA compute capability (8.6), or `None` off CUDA.
+    pub compute_capability: Option<f64>,
+    /// What to know before training on it.
+    pub support_note: &'static str,
+    /// How the rates were found.
+    pub rates_note: &'static str,
+    /// Smallest power supply the maker names, watts.
+    pub min_psu_w: Option<f64>,
+    /// Slots it covers.
+    pub slots: Option<f64>,
+    /// Prices.
+    pub price: GpuPrice,
+    /// Where the specification was read.
+    pub source: Source,
+}
+
+/// A rental offer.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Offer {
+    /// Who rents it out.
+    pub provider: &'static str,
+    /// Name of the machine type.
+    pub instance: &'static str,
+    /// Id of the card.
+    pub gpu: &'static str,
+    /// Cards in the machine.
+    pub gpus: u32,
+    /// Virtual CPUs.
+    pub vcpus: Option<f64>,
+    /// Main memory, GiB.
+    pub ram_gib: Option<f64>,
+    /// On-demand price of the whole machine per hour, USD.
+    pub usd_h: Option<f64>,
+    /// Interruptible price of the whole machine per hour, USD.
+    pub spot_usd_h: Option<f64>,
+    /// On-demand price of the whole machine per hour, CNY.
+    pub cny_h: Option<f64>,
+    /// Whether it is offered in mainland China (otherwise world-wide).
+    pub china: bool,
+    /// Where the price was read.
+    pub source: Source,
+}
+
+impl Offer {
+    /// On-demand price per hour of the whole machine in the currency it was quoted in.
+    pub fn price(&self) -> Option<Money> {
+        self.usd_h.map(Money::usd).or(self.cny_h.map(Money::cny))
+    }
+}
+
+/// A free or nearly free notebook.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FreeTier {
+    /// Platform, as Kaggle.
+    pub platform: &'static str,
+    /// Name of the offer.
+    pub offer: &'static str,
+    /// Id of the card, or empty where none is promised.
+    pub gpu: &'static str,
+    /// Cards.
+    pub gpus: u32,
+    /// Memory in all, GiB.
+    pub memory_gib: Option<f64>,
+    /// How much is free, in words.
+    pub amount: &'static str,
+    /// Per which period.
+    pub period: &'static str,
+    /// Longest session, hours.
+    pub session_limit_h: Option<f64>,
+    /// Price per hour beyond the free amount, USD (0 = free).
+    pub usd_h: Option<f64>,
+    /// Whether it is meant for mainland China.
+    pub china: bool,
+    /// What to watch out for.
+    pub limits: &'static str,
+    /// Where it was read.
+    pub source: Source,
+}
+
+/// What a model is for, which decides the settings that make sense.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Domain {
+    /// Language models and text encoders.
+    Language,
+    /// Pictures in, labels, boxes or masks out; also GANs and super-resolution.
+    Vision,
+    /// Image and video generation by diffusion.
+    Diffusion,
+    /// Speech, voice, music.
+    Audio,
+    /// Pictures and text in, text out.
+    VisionLanguage,
+    /// Tables, graphs, time series, reinforcement learning, plain multi-layer perceptrons.
+    Small,
+}
+
+/// Transformer family kind of a language model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs)]
+pub enum LanguageKind {
+    Decoder,
+    Encoder,
+    EncoderDecoder,
+}
+
+/// Architecture of a language model, by the columns of `llm.csv`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LanguageModel {
+    /// Decoder, encoder, both.
+    pub kind: LanguageKind,
+    /// Family name, as `Qwen2.5`.
+    pub family: &'static str,
+    /// Parameters active for one token.
+    pub params_active: u64,
+    /// Layers (of each side in an encoder-decoder).
+    pub layers: u32,
+    /// Hidden size.
+    pub hidden: u32,
+    /// MLP width.
+    pub intermediate: u32,
+    /// Query heads.
+    pub heads: u32,
+    /// Key/value heads.
+    pub kv_heads: u32,
+    /// Size of a head.
+    pub head_dim: u32,
+    /// Vocabulary.
+    pub vocab: u32,
+    /// Output head shares the embedding.
+    pub tied_embeddings: bool,
+    /// Gated MLP (three matrices) or plain (two).
+    pub gated: bool,
+    /// Norm grammar, see `data/README.md`: `rmsnorm;4/layer;qk-head`.
+    pub norm: &'static str,
+    /// Attention grammar: `full`, `sliding:4096/5:1`, `mla:q=..,kv=..`, `hybrid:...`.
+    pub attention: &'static str,
+    /// Routed experts; 0 = dense.
+    pub moe_experts: u32,
+    /// Experts per token.
+    pub moe_active: u32,
+    /// Shared experts, in widths of `moe_intermediate`.
+    pub moe_shared: u32,
+    /// Width of an expert.
+    pub moe_intermediate: u32,
+    /// First layers without experts: `3`, or `interleave:N`, or empty.
+    pub dense_layers_first: &'static str,
+    /// Longest context it was made for; 0 = not stated.
+    pub max_context: u32,
+    /// Which linear layers have biases: `no`, `qkv`, `qkvo`, `mlp`, `all`.
+    pub bias: &'static str,
+    /// `rope`, `learned`, `relative`, `alibi`.
+    pub positional: &'static str,
+}
+
+/// A vision model, by the columns of `vision.csv`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct VisionModel {
+    /// Task: `classification`, `detection` ...
+    pub kind: &'static str,
+    /// Image side the figures below belong to.
+    pub resolution: f64,
+    /// Multiply-accumulates of one forward pass at that side, in 10^9.
+    pub gmacs: Option<f64>,
+    /// Outputs of convolution and linear layers for one sample, in 10^6.
+    pub activations_m: Option<f64>,
+    /// Attention heads, where it has any.
+    pub heads: &'static str,
+    /// Layers or stages, as printed.
+    pub layers: &'static str,
+    /// Width, as printed.
+    pub dim: &'static str,
+    /// Patch side.
+    pub patch: &'static str,
+}
+
+/// A text encoder, VAE or other frozen part of a diffusion pipeline.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Part {
+    /// Name, as `T5-XXL encoder`.
+    pub name: &'static str,
+    /// Parameters.
+    pub params: u64,
+}
+
+/// A diffusion pipeline, by the columns of `diffusion.csv`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct DiffusionModel {
+    /// `image`, `video`, `adapter` ...
+    pub kind: &'static str,
+    /// Kind of denoiser: `UNet`, `MMDiT` ...
+    pub denoiser: &'static str,
+    /// Parameters of the denoiser.
+    pub denoiser_params: u64,
+    /// Parameters of the VAE.
+    pub vae_params: u64,
+    /// Text encoders.
+    pub text_encoders: &'static [Part],
+    /// Channels of the latent.
+    pub latent_channels: Option<f64>,
+    /// Pixels per latent side.
+    pub downscale_spatial: Option<f64>,
+    /// Frames per latent frame.
+    pub downscale_temporal: Option<f64>,
+    /// Patch side in latents, as printed.
+    pub patch: &'static str,
+    /// Blocks, as printed (`19+38`).
+    pub blocks: &'static str,
+    /// Width, as printed.
+    pub hidden: &'static str,
+    /// Heads, as printed.
+    pub heads: &'static str,
+    /// Text tokens.
+    pub text_length: Option<f64>,
+    /// Image side (or `width x height`) it was made for, as printed.
+    pub native_resolution: &'static str,
+    /// Frames it was made for.
+    pub native_frames: Option<f64>,
+    /// Multiply-accumulates of one denoiser pass at native size without attention products, in 10^9.
+    pub gmacs: Option<f64>,
+    /// Outputs of convolution and linear layers at native size for one sample, in 10^6.
+    pub activations_m: Option<f64>,
+}
+
+/// A speech, music, vision-language, tabular ... model, by the columns of `audio_other.csv`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OtherModel {
+    /// Kind, as `speech recognition`.
+    pub kind: &'static str,
+    /// Main part and its parameters.
+    pub main: Part,
+    /// Second part (vision tower, vocoder) and its parameters.
+    pub second: Part,
+    /// Layers, as printed (`4+4`).
+    pub layers: &'static str,
+    /// Width, as printed.
+    pub hidden: &'static str,
+    /// Heads, as printed.
+    pub heads: &'static str,
+    /// What goes in.
+    pub input: &'static str,
+    /// How many tokens or frames that makes.
+    pub tokens_or_frames: &'static str,
+}
+
+/// The part of a model row that differs by table.
+#[derive(Clone, Debug, PartialEq)]
+#[allow(missing_docs)]
+pub enum Architecture {
+    Language(LanguageModel),
+    Vision(VisionModel),
+    Diffusion(DiffusionModel),
+    Other(OtherModel),
+}
+
+/// A model that can be trained.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Model {
+    /// Kebab-case id, stable: it stands in share links.
+    pub id: &'static str,
+    /// Name people use.
+    pub name: &'static str,
+    /// Hugging Face repository, or empty.
+    pub repo: &'static str,
+    /// Domain.
+    pub domain: Domain,
+    /// All parameters (of the part that is trained or its base; see `data/README.md`).
+    pub params: u64,
+    /// Release month, or empty.
+    pub release: &'static str,
+    /// Licence, or empty.
+    pub licence: &'static str,
+    /// What it is made of.
+    pub architecture: Architecture,
+    /// Where it was read.
+    pub source: Source,
+}
+
+impl Model {
+    /// The language architecture, if it is one.
+    pub fn language(&self) -> Option<&LanguageModel> {
+        if let Architecture::Language(m) = &self.architecture { Some(m) } else { None }
+    }
+}
+
+/// A project that people ask for, with settings that are usual for it, by the columns of `tasks.csv`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Preset {
+    /// Kebab-case id.
+    pub id: &'static str,
+    /// Name in Chinese.
+    pub name_zh: &'static str,
+    /// Name in English.
+    pub name_en: &'static str,
+    /// `beginner`, `hobby`, `advanced hobby`, `lab`, `company`.
+    pub group: &'static str,
+    /// One of the projects that the two articles name.
+    pub from_articles: bool,
+    /// Id of the model, or empty where the table has none.
+    pub model: &'static str,
+    /// Method, in words (`QLoRA rank 8`): `project::preset` reads it.
+    pub method: &'static str,
+    /// Precision, in words.
+    pub precision: &'static str,
+    /// Typical data set, in words.
+    pub dataset: &'static str,
+    /// Samples per card and step, in words or digits.
+    pub batch: &'static str,
+    /// Gradient accumulation.
+    pub accumulation: &'static str,
+    /// Sequence length or image side, in words or digits.
+    pub size: &'static str,
+    /// How long it is trained, in words.
+    pub length: &'static str,
+    /// Where it was read.
+    pub source: &'static str,
+}
+
+/// A measured training throughput, to calibrate time.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Throughput {
+    /// Id of the card.
+    pub gpu: &'static str,
+    /// Workload in words.
+    pub workload: &'static str,
+    /// Cards used.
+    pub gpus: u32,
+    /// Model FLOPs utilisation in percent, where printed.
+    pub mfu_pct: Option<f64>,
+    /// Tokens per second in all, where printed.
+    pub tokens_s: Option<f64>,
+    /// Images per second in all, where printed.
+    pub images_s: Option<f64>,
+    /// Where it was read.
+    pub source: Source,
+}

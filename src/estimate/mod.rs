@@ -1,0 +1,187 @@
+//! Project and card in, memory and time out, each with an error band.
+//!
+//! [`memory`] and [`time`] are pure functions of the project, the card and the catalog.
+
+use crate::catalog::{Catalog, Gpu};
+use crate::project::Project;
+use crate::units::{Bytes, Flops, Seconds};
+
+/// What a piece of memory holds. Fixed order and meaning: bar, timeline and table use the same parts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Part {
+    /// Model weights, frozen and trained, adapters, fp32 masters and autocast's copies.
+    Weights,
+    /// Gradients of the trained weights.
+    Gradients,
+    /// What the optimizer remembers.
+    Optimizer,
+    /// Activations saved for backward, checkpoints, and what recomputation brings back.
+    Activations,
+    /// Logits and what the loss keeps.
+    Logits,
+    /// Short-lived buffers of kernels and of the optimizer's step.
+    Temporaries,
+    /// CUDA context, library workspaces, allocator slack, communication buffers.
+    Overhead,
+}
+
+impl Part {
+    /// All parts in the order they are drawn.
+    pub const ALL: [Self; 7] = [
+        Self::Weights,
+        Self::Gradients,
+        Self::Optimizer,
+        Self::Activations,
+        Self::Logits,
+        Self::Temporaries,
+        Self::Overhead,
+    ];
+}
+
+/// When in the step something happens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Moment {
+    /// Loading the model.
+    Loading,
+    /// Encoding images or text with the frozen parts (VAE, text encoders).
+    Encoding,
+    /// Forward through the layers.
+    Forward,
+    /// Logits and loss, and the first step of backward.
+    Loss,
+    /// Backward through the layers.
+    Backward,
+    /// Optimizer step.
+    Optimizer,
+}
+
+/// A point of the timeline of one step.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TimelinePoint {
+    /// Phase of the step.
+    pub moment: Moment,
+    /// How far the step is, 0 to 1.
+    pub at: f64,
+    /// Live bytes by part, in the order of [`Part::ALL`].
+    pub parts: [Bytes; 7],
+}
+
+/// Memory of one training step on one card.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MemoryEstimate {
+    /// Live bytes at the peak by part, in the order of [`Part::ALL`]; they sum up to `card`.
+    pub parts: [Bytes; 7],
+    /// Peak as `torch.cuda.max_memory_allocated` counts it.
+    pub allocated: Bytes,
+    /// Peak as `torch.cuda.max_memory_reserved` counts it.
+    pub reserved: Bytes,
+    /// What the card needs: reserved, context, libraries, desktop (what `nvidia-smi` shows).
+    pub card: Bytes,
+    /// Relative half-width of the error band (0.08 = plus or minus 8 %).
+    pub band: f64,
+    /// When the peak is.
+    pub moment: Moment,
+    /// Main memory of the computer that the run needs.
+    pub host: Bytes,
+    /// The course of the step, for the picture.
+    pub timeline: Vec<TimelinePoint>,
+    /// How the figure was made.
+    pub method: EstimateMethod,
+    /// The settings that "automatic" was resolved to.
+    pub resolved: Resolved,
+}
+
+impl MemoryEstimate {
+    /// Bytes of one part at the peak.
+    pub fn part(&self, part: Part) -> Bytes {
+        self.parts[part as usize]
+    }
+}
+
+/// How an estimate was made, which decides the band and what the page says about it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum EstimateMethod {
+    /// The step was run symbolically.
+    Symbolic,
+    /// Coefficients measured from PyTorch, inside the range they hold for.
+    Measured,
+    /// The same, outside that range: a wide band.
+    Extrapolated,
+    /// Scaled from parameter and activation counts: the widest band.
+    Rough,
+}
+
+/// What the automatic settings came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Resolved {
+    /// Attention kernel used.
+    pub attention: crate::project::Attention,
+    /// Loss kernel used.
+    pub loss: crate::project::LossKernel,
+    /// Optimizer implementation used.
+    pub optimizer_impl: crate::project::OptimizerImpl,
+    /// Sharding used.
+    pub sharding: crate::project::Sharding,
+}
+
+/// What decides the speed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Bottleneck {
+    /// Arithmetic.
+    Compute,
+    /// Memory bandwidth.
+    Memory,
+    /// Reading and preparing data, kernel launches.
+    Input,
+    /// Traffic between cards.
+    Communication,
+}
+
+/// Time of the run.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TimeEstimate {
+    /// Operations of one optimizer step over all cards.
+    pub flops: Flops,
+    /// Time of one optimizer step.
+    pub step: Seconds,
+    /// Optimizer steps in the run.
+    pub steps: f64,
+    /// Time of the whole run.
+    pub run: Seconds,
+    /// Relative half-width of the error band.
+    pub band: f64,
+    /// What decides it.
+    pub bottleneck: Bottleneck,
+    /// Share of the card's peak rate that the model's own operations reach.
+    pub mfu: f64,
+}
+
+/// Why something cannot be estimated.
+#[derive(Clone, Debug, PartialEq)]
+pub enum CannotEstimate {
+    /// No model was named.
+    NoModel,
+    /// The id is not in the catalog.
+    UnknownModel(String),
+    /// A number is outside what can be computed.
+    OutOfRange(crate::project::Field),
+    /// The method makes no sense for this model (LoRA on gradient boosting).
+    MethodDoesNotApply,
+    /// The card cannot run this at all (a TPU for PyTorch).
+    CardDoesNotApply,
+    /// The estimate would not fit a number: far beyond any machine.
+    TooLarge,
+}
+
+/// Memory of one training step of `project` on one of its cards. `gpu` decides kernels (flash attention needs
+/// Ampere) and overheads; without one a typical current card is assumed.
+pub fn memory(project: &Project, gpu: Option<&Gpu>, catalog: &Catalog) -> Result<MemoryEstimate, CannotEstimate> {
+    let _ = (project, gpu, catalog);
+    Err(CannotEstimate::NoModel)
+}
+
+/// Time of one step and of the whole run on `count` cards of this kind.
+pub fn time(project: &Project, gpu: &Gpu, count: u32, catalog: &Catalog) -> Result<TimeEstimate, CannotEstimate> {
+    let _ = (project, gpu, count, catalog);
+    Err(CannotEstimate::NoModel)
+}

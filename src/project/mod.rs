@@ -1,0 +1,202 @@
+//! What the user said: the project, its validation, its presets and (later) its share link.
+
+mod settings;
+pub use settings::*;
+
+use serde::{Deserialize, Serialize};
+
+/// A training project and what the person has to run it on. Plain values only: everything else is derived from it.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Project {
+    /// Id of the preset it started from, or empty.
+    pub preset: String,
+    /// Id of a catalog model, or empty when `custom` is used.
+    pub model: String,
+    /// A language model given by its numbers instead of by name.
+    pub custom: Option<CustomModel>,
+    /// What is trained.
+    pub method: Method,
+    /// LoRA settings; used by `Method::Lora` and `Method::QLora`.
+    pub lora: Lora,
+    /// Share of the layers that stay frozen with `Method::Freeze`, 0 to 1.
+    pub frozen_share: f64,
+    /// Number format of weights and arithmetic.
+    pub precision: Precision,
+    /// Format of a frozen base model, where it differs from `precision`.
+    pub base: BaseFormat,
+    /// Optimizer.
+    pub optimizer: Optimizer,
+    /// How the optimizer's step is carried out.
+    pub optimizer_impl: OptimizerImpl,
+    /// Gradient (activation) checkpointing.
+    pub checkpointing: Checkpointing,
+    /// Attention kernel.
+    pub attention: Attention,
+    /// How logits and loss are computed.
+    pub loss: LossKernel,
+    /// Samples per card and forward pass (micro-batch).
+    pub micro_batch: u64,
+    /// Gradient accumulation: micro-batches per optimizer step.
+    pub accumulation: u64,
+    /// Tokens per sample (language, vision-language).
+    pub sequence: u64,
+    /// Image side in pixels (vision, diffusion).
+    pub image_side: u64,
+    /// Frames per clip (video), 1 for images.
+    pub frames: u64,
+    /// Seconds of sound per sample (audio).
+    pub audio_seconds: f64,
+    /// Diffusion: latents and text embeddings computed beforehand, so that VAE and text encoders are not on the card.
+    pub cached_latents: bool,
+    /// The training library, a named set of switches.
+    pub framework: Framework,
+    /// Samples in the data set.
+    pub samples: u64,
+    /// Passes over it.
+    pub epochs: f64,
+    /// What they own.
+    pub hardware: Hardware,
+    /// What they can spend.
+    pub budget: Budget,
+}
+
+/// The cards on the table.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Hardware {
+    /// Id of the card, or empty: none chosen (see `no_gpu`).
+    pub gpu: String,
+    /// The person said that they have no GPU.
+    pub no_gpu: bool,
+    /// How many of it.
+    pub count: u32,
+    /// A screen hangs on the card.
+    pub desktop: bool,
+    /// How several cards share the work.
+    pub sharding: Sharding,
+}
+
+/// What may be spent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Budget {
+    /// Limit, in `currency`; `None` = not said.
+    pub limit: Option<f64>,
+    /// Currency that prices are shown in.
+    pub currency: crate::units::Currency,
+}
+
+/// A decoder language model given by its numbers, as in a `config.json`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct CustomModel {
+    /// Layers.
+    pub layers: u64,
+    /// Hidden size.
+    pub hidden: u64,
+    /// MLP width.
+    pub intermediate: u64,
+    /// Query heads.
+    pub heads: u64,
+    /// Key/value heads.
+    pub kv_heads: u64,
+    /// Vocabulary.
+    pub vocab: u64,
+    /// Output head shares the embedding.
+    pub tied_embeddings: bool,
+}
+
+impl Default for CustomModel {
+    fn default() -> Self {
+        Self {
+            layers: 24,
+            hidden: 1024,
+            intermediate: 2816,
+            heads: 16,
+            kv_heads: 16,
+            vocab: 32_000,
+            tied_embeddings: true,
+        }
+    }
+}
+
+impl Default for Hardware {
+    fn default() -> Self {
+        Self { gpu: String::new(), no_gpu: false, count: 1, desktop: false, sharding: Sharding::Auto }
+    }
+}
+
+impl Default for Project {
+    fn default() -> Self {
+        Self {
+            preset: String::new(),
+            model: String::new(),
+            custom: None,
+            method: Method::Full,
+            lora: Lora::default(),
+            frozen_share: 0.5,
+            precision: Precision::AmpBf16,
+            base: BaseFormat::AsPrecision,
+            optimizer: Optimizer::AdamW,
+            optimizer_impl: OptimizerImpl::Auto,
+            checkpointing: Checkpointing::Off,
+            attention: Attention::Auto,
+            loss: LossKernel::Auto,
+            micro_batch: 1,
+            accumulation: 1,
+            sequence: 1024,
+            image_side: 224,
+            frames: 1,
+            audio_seconds: 30.0,
+            cached_latents: true,
+            framework: Framework::Transformers,
+            samples: 1000,
+            epochs: 3.0,
+            hardware: Hardware::default(),
+            budget: Budget::default(),
+        }
+    }
+}
+
+/// A field of the form; errors and fixes name it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[allow(missing_docs)]
+pub enum Field {
+    Preset,
+    Model,
+    CustomLayers,
+    CustomHidden,
+    CustomIntermediate,
+    CustomHeads,
+    CustomKvHeads,
+    CustomVocab,
+    Method,
+    LoraRank,
+    LoraTargets,
+    LoraDropout,
+    FrozenShare,
+    Precision,
+    Base,
+    Optimizer,
+    OptimizerImpl,
+    Checkpointing,
+    Attention,
+    Loss,
+    MicroBatch,
+    Accumulation,
+    Sequence,
+    ImageSide,
+    Frames,
+    AudioSeconds,
+    CachedLatents,
+    Framework,
+    Samples,
+    Epochs,
+    Gpu,
+    Count,
+    Desktop,
+    Sharding,
+    BudgetLimit,
+    Currency,
+}

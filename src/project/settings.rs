@@ -1,0 +1,294 @@
+//! The switches of a project. Each has a stable id, which stands in share links, and lists its own choices.
+
+use serde::{Deserialize, Serialize};
+
+/// A setting with a fixed list of choices.
+pub trait Choice: Copy + PartialEq + Sized + 'static {
+    /// All choices in the order they are shown.
+    const ALL: &'static [Self];
+    /// The stable id, as it stands in share links and in the files of cases.
+    fn id(self) -> &'static str;
+    /// The choice with this id.
+    fn from_id(id: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|c| c.id() == id)
+    }
+}
+
+macro_rules! choices {
+    ($(#[$doc:meta])* $name:ident { $($(#[$vdoc:meta])* $variant:ident = $id:literal,)+ }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+        pub enum $name { $($(#[$vdoc])* #[serde(rename = $id)] $variant,)+ }
+        impl Choice for $name {
+            const ALL: &'static [Self] = &[$(Self::$variant,)+];
+            fn id(self) -> &'static str {
+                match self { $(Self::$variant => $id,)+ }
+            }
+        }
+    };
+}
+
+choices! {
+    /// What is trained.
+    Method {
+        /// All weights, from a pretrained start.
+        #[default]
+        Full = "full",
+        /// All weights, from random numbers.
+        Scratch = "scratch",
+        /// The upper layers; the lower `frozen_share` stays fixed.
+        Freeze = "freeze",
+        /// Only the last layer, on a frozen backbone.
+        Head = "head",
+        /// Low-rank adapters beside frozen 16-bit weights.
+        Lora = "lora",
+        /// Low-rank adapters beside a frozen 4-bit base.
+        QLora = "qlora",
+    }
+}
+
+choices! {
+    /// Which linear layers carry adapters.
+    LoraTargets {
+        /// Query and value projections.
+        QV = "qv",
+        /// All attention projections.
+        Attention = "attn",
+        /// Every linear layer of the blocks.
+        #[default]
+        AllLinear = "all-linear",
+    }
+}
+
+choices! {
+    /// Number format of weights and arithmetic.
+    Precision {
+        /// Everything in fp32.
+        Fp32 = "fp32",
+        /// fp32 weights, bf16 arithmetic where safe (autocast).
+        #[default]
+        AmpBf16 = "amp-bf16",
+        /// fp32 weights, fp16 arithmetic where safe, with loss scaling.
+        AmpFp16 = "amp-fp16",
+        /// Weights, gradients and optimizer state in bf16.
+        PureBf16 = "bf16",
+        /// bf16 weights and gradients with fp32 master weights (DeepSpeed, Megatron).
+        MasterBf16 = "bf16-master",
+    }
+}
+
+choices! {
+    /// Format of frozen base weights (adapters, diffusion).
+    BaseFormat {
+        /// What the method and the precision imply.
+        #[default]
+        AsPrecision = "auto",
+        /// 4 bytes a weight.
+        Fp32 = "fp32",
+        /// 2 bytes a weight.
+        Bf16 = "bf16",
+        /// 1 byte a weight.
+        Fp8 = "fp8",
+        /// 1 byte a weight and scales (LLM.int8).
+        Int8 = "int8",
+        /// Half a byte a weight and scales (bitsandbytes).
+        Nf4 = "nf4",
+    }
+}
+
+choices! {
+    /// The optimizer and so what it remembers for each weight.
+    Optimizer {
+        /// Two moments in the weight's format.
+        #[default]
+        AdamW = "adamw",
+        /// Two 8-bit moments (bitsandbytes).
+        AdamW8bit = "adamw8bit",
+        /// Two 8-bit moments that may move to main memory.
+        PagedAdamW8bit = "paged-adamw8bit",
+        /// Two fp32 moments that may move to main memory.
+        PagedAdamW = "paged-adamw",
+        /// Row and column sums instead of the second moment.
+        Adafactor = "adafactor",
+        /// Nothing.
+        Sgd = "sgd",
+        /// One moment.
+        SgdMomentum = "sgd-momentum",
+        /// One moment.
+        Lion = "lion",
+        /// One moment for matrices, AdamW for the rest.
+        Muon = "muon",
+        /// Moments in a low-rank projection of the gradient.
+        Galore = "galore",
+    }
+}
+
+choices! {
+    /// How the optimizer's step is carried out.
+    OptimizerImpl {
+        /// The framework's default.
+        #[default]
+        Auto = "auto",
+        /// All weights at once, with temporaries as large as a state.
+        Foreach = "foreach",
+        /// One kernel, no temporaries.
+        Fused = "fused",
+        /// Weight by weight.
+        Loop = "loop",
+    }
+}
+
+choices! {
+    /// Gradient (activation) checkpointing.
+    Checkpointing {
+        /// Everything that backward needs is kept.
+        #[default]
+        Off = "off",
+        /// One input per block is kept, the rest is computed again.
+        PerBlock = "on",
+        /// Only the attention core is computed again (Megatron).
+        Selective = "selective",
+    }
+}
+
+choices! {
+    /// Attention kernel.
+    Attention {
+        /// Flash where the card and the format allow it, else what PyTorch chooses.
+        #[default]
+        Auto = "auto",
+        /// Scores and probabilities written out.
+        Eager = "eager",
+        /// PyTorch's composed fallback.
+        Math = "math",
+        /// Memory-efficient kernel (xFormers).
+        Efficient = "efficient",
+        /// FlashAttention-2.
+        Flash = "flash",
+    }
+}
+
+choices! {
+    /// How logits and cross-entropy are computed.
+    LossKernel {
+        /// The framework's default.
+        #[default]
+        Auto = "auto",
+        /// Logits cast to fp32, as in Hugging Face transformers.
+        Upcast = "hf",
+        /// Logits kept in 16 bit.
+        NoUpcast = "no-upcast",
+        /// A piece of the sequence at a time.
+        Chunked = "chunked",
+        /// Linear and loss fused (Liger, cut cross-entropy): no full logits.
+        Fused = "fused",
+    }
+}
+
+choices! {
+    /// The training library: a named set of switches.
+    Framework {
+        /// Hugging Face Trainer, TRL and PEFT.
+        #[default]
+        Transformers = "transformers",
+        /// LLaMA-Factory.
+        LlamaFactory = "llama-factory",
+        /// Axolotl.
+        Axolotl = "axolotl",
+        /// Unsloth.
+        Unsloth = "unsloth",
+        /// ms-swift.
+        MsSwift = "ms-swift",
+        /// torchtune.
+        Torchtune = "torchtune",
+        /// LitGPT.
+        Litgpt = "litgpt",
+        /// TorchTitan.
+        Torchtitan = "torchtitan",
+        /// Megatron-LM.
+        Megatron = "megatron",
+        /// MosaicML llm-foundry.
+        LlmFoundry = "llm-foundry",
+        /// A plain PyTorch loop.
+        Pytorch = "pytorch",
+        /// Hugging Face diffusers scripts.
+        Diffusers = "diffusers",
+        /// kohya sd-scripts.
+        Kohya = "kohya",
+        /// SimpleTuner.
+        SimpleTuner = "simpletuner",
+        /// OneTrainer.
+        OneTrainer = "onetrainer",
+        /// ostris ai-toolkit.
+        AiToolkit = "ai-toolkit",
+        /// Ultralytics YOLO.
+        Ultralytics = "ultralytics",
+    }
+}
+
+choices! {
+    /// How several cards share the work.
+    Sharding {
+        /// The simplest that fits.
+        #[default]
+        Auto = "auto",
+        /// Every card holds everything (data parallel).
+        Ddp = "ddp",
+        /// Optimizer state divided (ZeRO-1).
+        Zero1 = "zero1",
+        /// Optimizer state and gradients divided (ZeRO-2, FSDP grad-op).
+        Zero2 = "zero2",
+        /// Everything divided (ZeRO-3, FSDP full shard).
+        Zero3 = "zero3",
+        /// Layers laid out over the cards, one works at a time.
+        DeviceMap = "device-map",
+        /// Everything divided, weights and state in main memory.
+        Zero3Offload = "zero3-offload",
+    }
+}
+
+/// Low-rank adapters.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Lora {
+    /// Rank of the two factors.
+    pub rank: u64,
+    /// Which linear layers carry them.
+    pub targets: LoraTargets,
+    /// Dropout on the adapter's input; 0 saves a copy of every input.
+    pub dropout: f64,
+}
+
+impl Default for Lora {
+    fn default() -> Self {
+        Self { rank: 16, targets: LoraTargets::AllLinear, dropout: 0.05 }
+    }
+}
+
+impl Method {
+    /// True where only adapters are trained.
+    pub fn is_adapter(self) -> bool {
+        matches!(self, Self::Lora | Self::QLora)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_find_their_choice() {
+        fn check<C: Choice + std::fmt::Debug>() {
+            for c in C::ALL {
+                assert_eq!(C::from_id(c.id()), Some(*c));
+            }
+            assert_eq!(C::from_id("no such thing"), None);
+        }
+        check::<Method>();
+        check::<Precision>();
+        check::<Optimizer>();
+        check::<Framework>();
+        check::<Sharding>();
+        check::<LossKernel>();
+    }
+}

@@ -1,0 +1,1 @@
+//! One training step, run symbolically: the tape, liveness, the caching allocator, the timeline.

@@ -1,0 +1,1 @@
+//! Every sentence the user sees, Chinese and English side by side.

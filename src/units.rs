@@ -1,0 +1,235 @@
+//! Quantities with their units in the type: bytes, floating-point operations, seconds, money.
+//!
+//! GiB is 2^30 bytes (what `nvidia-smi` and PyTorch call a "GB" on their labels), GB is 10^9 bytes (what disks,
+//! `torch.cuda` examples that divide by 1e9 and cloud bills mean).
+
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::iter::Sum;
+use std::ops::{Add, AddAssign, Mul, Sub};
+
+/// One binary gigabyte.
+pub const GIB: u64 = 1 << 30;
+/// One binary megabyte.
+pub const MIB: u64 = 1 << 20;
+
+/// An amount of memory. Arithmetic saturates: memory is never negative and never wraps.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Bytes(pub u64);
+
+impl Bytes {
+    /// Nothing.
+    pub const ZERO: Self = Self(0);
+
+    /// From binary gigabytes; negative and non-finite values become zero.
+    pub fn from_gib(gib: f64) -> Self {
+        Self((gib * GIB as f64).max(0.0) as u64)
+    }
+
+    /// From binary megabytes.
+    pub const fn from_mib(mib: u64) -> Self {
+        Self(mib.saturating_mul(MIB))
+    }
+
+    /// In binary gigabytes.
+    pub fn gib(self) -> f64 {
+        self.0 as f64 / GIB as f64
+    }
+
+    /// In binary megabytes.
+    pub fn mib(self) -> f64 {
+        self.0 as f64 / MIB as f64
+    }
+
+    /// In decimal gigabytes.
+    pub fn gb(self) -> f64 {
+        self.0 as f64 / 1e9
+    }
+
+    /// Scaled by a factor; never negative.
+    #[must_use]
+    pub fn scale(self, factor: f64) -> Self {
+        Self((self.0 as f64 * factor).max(0.0) as u64)
+    }
+
+    /// Rounded up to a multiple of `step` (an allocator's block size).
+    #[must_use]
+    pub const fn round_up(self, step: u64) -> Self {
+        Self(self.0.div_ceil(step).saturating_mul(step))
+    }
+}
+
+impl Add for Bytes {
+    type Output = Self;
+    fn add(self, other: Self) -> Self {
+        Self(self.0.saturating_add(other.0))
+    }
+}
+
+impl AddAssign for Bytes {
+    fn add_assign(&mut self, other: Self) {
+        *self = *self + other;
+    }
+}
+
+impl Sub for Bytes {
+    type Output = Self;
+    fn sub(self, other: Self) -> Self {
+        Self(self.0.saturating_sub(other.0))
+    }
+}
+
+impl Mul<u64> for Bytes {
+    type Output = Self;
+    fn mul(self, times: u64) -> Self {
+        Self(self.0.saturating_mul(times))
+    }
+}
+
+impl Sum for Bytes {
+    fn sum<I: Iterator<Item = Self>>(iter: I) -> Self {
+        iter.fold(Self::ZERO, Add::add)
+    }
+}
+
+impl fmt::Display for Bytes {
+    /// Three significant digits with a unit: `640 KiB`, `13.6 GiB`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const UNITS: [&str; 6] = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
+        let mut value = self.0 as f64;
+        let mut unit = 0;
+        while value >= 1000.0 && unit + 1 < UNITS.len() {
+            value /= 1024.0;
+            unit += 1;
+        }
+        write!(f, "{} {}", significant(value), UNITS[unit])
+    }
+}
+
+/// A number with three significant digits and no exponent: `0.0123`, `1.20`, `13.6`, `461`.
+pub fn significant(value: f64) -> String {
+    let size = value.abs();
+    let digits = if size == 0.0 || size >= 99.95 {
+        0
+    } else if size >= 9.995 {
+        1
+    } else if size >= 0.9995 {
+        2
+    } else {
+        3
+    };
+    format!("{value:.digits$}")
+}
+
+/// Floating-point operations (a multiply-accumulate counts as two).
+#[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd, Serialize, Deserialize)]
+pub struct Flops(pub f64);
+
+impl Add for Flops {
+    type Output = Self;
+    fn add(self, other: Self) -> Self {
+        Self(self.0 + other.0)
+    }
+}
+
+impl Sum for Flops {
+    fn sum<I: Iterator<Item = Self>>(iter: I) -> Self {
+        Self(iter.map(|f| f.0).sum())
+    }
+}
+
+/// A duration.
+#[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd, Serialize, Deserialize)]
+pub struct Seconds(pub f64);
+
+impl Seconds {
+    /// In hours.
+    pub fn hours(self) -> f64 {
+        self.0 / 3600.0
+    }
+}
+
+impl Add for Seconds {
+    type Output = Self;
+    fn add(self, other: Self) -> Self {
+        Self(self.0 + other.0)
+    }
+}
+
+/// A currency that prices are shown in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Currency {
+    /// US dollar.
+    #[default]
+    Usd,
+    /// Chinese yuan.
+    Cny,
+}
+
+/// An amount of money in one currency.
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Serialize, Deserialize)]
+pub struct Money {
+    /// How much.
+    pub amount: f64,
+    /// In which currency.
+    pub currency: Currency,
+}
+
+impl PartialOrd for Currency {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        (*self as u8).partial_cmp(&(*other as u8))
+    }
+}
+
+impl Money {
+    /// US dollars.
+    pub const fn usd(amount: f64) -> Self {
+        Self { amount, currency: Currency::Usd }
+    }
+
+    /// Chinese yuan.
+    pub const fn cny(amount: f64) -> Self {
+        Self { amount, currency: Currency::Cny }
+    }
+
+    /// The same worth in another currency at `cny_per_usd`.
+    #[must_use]
+    pub fn convert(self, to: Currency, cny_per_usd: f64) -> Self {
+        let amount = match (self.currency, to) {
+            (Currency::Usd, Currency::Cny) => self.amount * cny_per_usd,
+            (Currency::Cny, Currency::Usd) => self.amount / cny_per_usd,
+            _ => self.amount,
+        };
+        Self { amount, currency: to }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_show_three_digits_and_a_unit() {
+        let cases = [
+            (0, "0 B"),
+            (512, "512 B"),
+            (655_360, "640 KiB"),
+            (14_602_888_806, "13.6 GiB"),
+            (1 << 50, "1.00 PiB"),
+            (1_073_741_823, "1.00 GiB"),
+        ];
+        for (bytes, shown) in cases {
+            assert_eq!(Bytes(bytes).to_string(), shown);
+        }
+    }
+
+    #[test]
+    fn arithmetic_saturates() {
+        assert_eq!(Bytes(1) - Bytes(2), Bytes::ZERO);
+        assert_eq!(Bytes(u64::MAX) + Bytes(1), Bytes(u64::MAX));
+        assert_eq!(Bytes(u64::MAX) * 3, Bytes(u64::MAX));
+        assert_eq!(Bytes::from_gib(f64::NAN), Bytes::ZERO);
+        assert_eq!(Bytes(513).round_up(512), Bytes(1024));
+    }
+}

@@ -1,0 +1,2 @@
+//! The project's only automation: `cargo xtask serve | build | test`.
+fn main() {}
