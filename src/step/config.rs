@@ -1,0 +1,166 @@
+//! Every switch of a training step, resolved: nothing is "automatic" here.
+//!
+//! `estimate` makes a [`StepConfig`] from a project, a card and a framework's defaults; the scoring of traced cases makes
+//! it from a row.
+
+use crate::project::{Checkpointing, Lora, Optimizer};
+
+/// Number format of a tensor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Dtype {
+    /// One byte: masks, 8-bit weights and states.
+    U8,
+    /// bfloat16.
+    Bf16,
+    /// IEEE half.
+    F16,
+    /// Single precision.
+    F32,
+    /// Token ids.
+    I64,
+}
+
+impl Dtype {
+    /// Size of an element.
+    pub const fn bytes(self) -> u64 {
+        match self {
+            Self::U8 => 1,
+            Self::Bf16 | Self::F16 => 2,
+            Self::F32 => 4,
+            Self::I64 => 8,
+        }
+    }
+
+    /// True for the two 16-bit formats.
+    pub const fn is_half(self) -> bool {
+        matches!(self, Self::Bf16 | Self::F16)
+    }
+}
+
+/// How a frozen base is stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Quantization {
+    /// bitsandbytes NF4: half a byte a weight, one scale per 64 weights, the scales quantized again or not.
+    Nf4 {
+        /// Double quantization of the scales.
+        double: bool,
+    },
+    /// LLM.int8: one byte a weight, a scale per row.
+    Int8,
+    /// One byte a weight, cast for each product.
+    Fp8,
+}
+
+/// Which weights are trained.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Trained {
+    /// All.
+    All,
+    /// The upper layers and the head: this many of the lower layers, and the embedding, are frozen.
+    AboveLayer(u64),
+    /// Only the head.
+    Head,
+    /// Adapters beside frozen weights.
+    Adapters(Lora),
+}
+
+/// Attention kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum AttentionKernel {
+    /// Scores and probabilities written out, as in transformers' eager code.
+    Eager,
+    /// `scaled_dot_product_attention` choosing as PyTorch does: flash for 16 bit without mask, else memory-efficient
+    /// where heads are not grouped, else math.
+    Sdpa,
+    /// Its composed fallback.
+    Math,
+    /// Its memory-efficient kernel.
+    Efficient,
+    /// FlashAttention-2 (windows and padding handled inside the kernel).
+    Flash,
+}
+
+/// How logits and loss are computed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Loss {
+    /// Logits cast to fp32 before cross-entropy, as in Hugging Face transformers.
+    Upcast,
+    /// Cross-entropy on logits as they are.
+    NoUpcast,
+    /// Linear and loss together, a chunk of tokens at a time, gradients made in forward (Liger).
+    FusedChunked,
+    /// Logits made whole, the loss a chunk at a time (`LitGPT`, torchtune).
+    ChunkedLoss {
+        /// Tokens in a chunk.
+        chunk: u64,
+    },
+}
+
+/// What sits on top of the layers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Task {
+    /// Next-token prediction (decoders) or its like for encoder-decoders.
+    LanguageModel,
+    /// Masked-token prediction with the encoder's prediction head.
+    MaskedLanguageModel,
+    /// One label per sequence.
+    SequenceClassification,
+    /// No head: embeddings, contrastive.
+    Embedding,
+}
+
+/// How the optimizer's step is carried out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum StepImpl {
+    /// All weights at once with temporaries.
+    Foreach,
+    /// One kernel, no temporaries.
+    Fused,
+    /// Weight by weight.
+    Loop,
+}
+
+/// A training step with every switch set.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct StepConfig {
+    /// Samples per forward pass.
+    pub batch: u64,
+    /// Tokens per sample.
+    pub sequence: u64,
+    /// Tokens per sample of the decoder of an encoder-decoder; same as `sequence` if `None`.
+    pub decoder_sequence: Option<u64>,
+    /// Head and loss.
+    pub task: Task,
+    /// What is trained.
+    pub trained: Trained,
+    /// Format in which weights are loaded.
+    pub weights: Dtype,
+    /// Autocast to this format during forward.
+    pub autocast: Option<Dtype>,
+    /// fp32 master weights beside 16-bit ones; all gradients are copied to fp32 for the step (DeepSpeed, Megatron).
+    pub master_weights: bool,
+    /// Quantized linear layers of the blocks.
+    pub quantization: Option<Quantization>,
+    /// PEFT's k-bit preparation: what is not quantized becomes fp32.
+    pub kbit_prepare: bool,
+    /// Old bitsandbytes kept the input of every 4-bit layer.
+    pub quantized_saves_input: bool,
+    /// Format of adapters.
+    pub adapter: Dtype,
+    /// Optimizer.
+    pub optimizer: Optimizer,
+    /// Its implementation.
+    pub optimizer_impl: StepImpl,
+    /// Gradient checkpointing.
+    pub checkpointing: Checkpointing,
+    /// PyTorch's old reentrant checkpointing.
+    pub reentrant: bool,
+    /// Attention kernel.
+    pub attention: AttentionKernel,
+    /// Loss.
+    pub loss: Loss,
+    /// The caller keeps logits alive through backward.
+    pub hold_outputs: bool,
+    /// Micro-batches per optimizer step.
+    pub accumulation: u64,
+}
