@@ -1,0 +1,353 @@
+//! What the advice consists of: facts that the page puts into words.
+
+use crate::estimate::{MemoryEstimate, TimeEstimate};
+use crate::project::{Project, Sharding};
+use crate::units::{Bytes, Money};
+
+/// The answer for what the person owns.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Verdict {
+    /// So small that a processor does it in good time, and no card is chosen.
+    NoGpuNeeded {
+        /// Time of the run on an ordinary processor.
+        hours_on_cpu: f64,
+    },
+    /// Fits with this much to spare, also at the upper end of the error band.
+    Fits {
+        /// Free memory beside the peak.
+        spare: Bytes,
+    },
+    /// Inside the error band: may or may not fit.
+    Tight {
+        /// Free memory beside the peak; zero when the middle of the band is above the card.
+        spare: Bytes,
+        /// Missing memory when the middle of the band is above the card.
+        missing: Bytes,
+    },
+    /// Runs out of memory, also at the lower end of the error band.
+    RunsOut {
+        /// How much is missing.
+        missing: Bytes,
+    },
+    /// No card chosen, or none owned.
+    NoCard,
+    /// The chosen card cannot run this training at all.
+    CannotRun(CardBar),
+}
+
+impl Verdict {
+    /// True where the run is safe to start on what the person has.
+    pub fn is_good(&self) -> bool {
+        matches!(self, Self::Fits { .. } | Self::NoGpuNeeded { .. })
+    }
+}
+
+/// Why a card cannot run a training at all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum CardBar {
+    /// `PyTorch` does not run on it.
+    NoPyTorch,
+    /// The project needs kernels that exist for CUDA only (4-bit bases).
+    NeedsCuda,
+}
+
+/// What `PyTorch` would print, as numbers.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct OutOfMemory {
+    /// The allocation that fails.
+    pub tried: Bytes,
+    /// Total capacity of the card.
+    pub capacity: Bytes,
+    /// Free at that moment.
+    pub free: Bytes,
+    /// Allocated by `PyTorch`.
+    pub allocated: Bytes,
+    /// Reserved by `PyTorch` but not allocated.
+    pub reserved_unused: Bytes,
+}
+
+/// A change that helps.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum FixKind {
+    /// 16-bit arithmetic where it is safe.
+    MixedPrecision,
+    /// Weights, gradients and optimizer state in bf16.
+    PureBf16,
+    /// Gradient checkpointing on.
+    Checkpointing,
+    /// A kernel that never writes the scores out.
+    FlashAttention,
+    /// Linear and loss fused: no full logits.
+    FusedLoss,
+    /// Optimizer step in one kernel, without temporaries.
+    FusedOptimizer,
+    /// Fewer samples at a time, more accumulation, same effective batch.
+    SmallerMicroBatch {
+        /// Samples per card and forward pass.
+        micro_batch: u64,
+        /// Micro-batches per optimizer step.
+        accumulation: u64,
+    },
+    /// Optimizer moments in 8 bit.
+    Optimizer8bit,
+    /// Optimizer moments in 8 bit that may move to main memory.
+    PagedOptimizer,
+    /// Lower layers frozen.
+    Freeze {
+        /// Share of the layers that stay fixed.
+        share: f64,
+    },
+    /// Adapters beside frozen weights.
+    Lora,
+    /// Adapters beside a 4-bit base.
+    QLora,
+    /// Frozen base of a diffusion model in 8 bit.
+    QuantizedBase,
+    /// Shorter samples.
+    ShorterSequence {
+        /// Tokens per sample.
+        sequence: u64,
+    },
+    /// Smaller images.
+    SmallerImage {
+        /// Side in pixels.
+        side: u64,
+    },
+    /// Shorter clips.
+    FewerFrames {
+        /// Frames per clip.
+        frames: u64,
+    },
+    /// Shorter sound clips.
+    ShorterAudio {
+        /// Seconds per sample.
+        seconds: f64,
+    },
+    /// Latents and text embeddings computed beforehand.
+    CacheLatents,
+    /// More of the same cards.
+    MoreCards {
+        /// How many in all.
+        count: u32,
+    },
+    /// Weights, gradients and state divided over the cards that are there.
+    Sharding,
+    /// Weights and state in main memory.
+    Offload,
+}
+
+/// What a fix may do to the result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum QualityRisk {
+    /// The same numbers, up to rounding.
+    None,
+    /// Hardly measurable.
+    Slight,
+    /// Trains something else or less.
+    Real,
+}
+
+/// A fix with its effect, computed by running the estimate again.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Fix {
+    /// Which.
+    pub kind: FixKind,
+    /// The project with the fix applied.
+    pub project: Project,
+    /// What the card then needs.
+    pub card: Bytes,
+    /// Memory saved on the card.
+    pub saves: Bytes,
+    /// Whether it then fits, also at the upper end of the band.
+    pub fits: bool,
+    /// Run time with it over run time without (1.25 = 25 % slower), where a time can be given.
+    pub slower: Option<f64>,
+    /// What it may do to the result.
+    pub risk: QualityRisk,
+}
+
+/// The least painful set of fixes that makes a project fit.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FitPlan {
+    /// What is changed, the least painful first.
+    pub fixes: Vec<FixKind>,
+    /// The project with all of them applied.
+    pub project: Project,
+    /// What the card then needs.
+    pub card: Bytes,
+    /// Free memory beside the peak.
+    pub spare: Bytes,
+    /// Run time with them over run time without, where a time can be given.
+    pub slower: Option<f64>,
+    /// The greatest risk among them.
+    pub risk: QualityRisk,
+}
+
+/// Why a choice stands out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Pick {
+    /// Least money for this run.
+    Cheapest,
+    /// The best trade of money against time.
+    Balanced,
+    /// Least time, at any price.
+    Fastest,
+}
+
+/// A card, how many of it, and what the run does there.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CardChoice {
+    /// Id of the card.
+    pub gpu: &'static str,
+    /// How many.
+    pub count: u32,
+    /// How they share the work.
+    pub sharding: Sharding,
+    /// Memory that each card needs.
+    pub card: Bytes,
+    /// Memory that each card has for `PyTorch`.
+    pub usable: Bytes,
+    /// Relative half-width of the memory's error band.
+    pub band: f64,
+    /// Free memory beside the peak, or zero.
+    pub spare: Bytes,
+    /// Whether it fits also at the upper end of the band.
+    pub fits: bool,
+    /// Inside the error band.
+    pub tight: bool,
+    /// Time of the run.
+    pub time: Option<TimeEstimate>,
+    /// Cheapest rental of the run.
+    pub rent: Option<Rent>,
+    /// Price to buy all cards.
+    pub buy: Option<Buy>,
+    /// Why it stands out, if it does.
+    pub pick: Option<Pick>,
+    /// Belongs to the short list that a beginner sees first.
+    pub short_list: bool,
+}
+
+/// Renting for the run.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Rent {
+    /// Who.
+    pub provider: &'static str,
+    /// Name of the machine type.
+    pub instance: &'static str,
+    /// Per hour, all machines, in the person's currency.
+    pub per_hour: Money,
+    /// For the run, in the person's currency.
+    pub run: Option<Money>,
+    /// Quoted in another currency and converted.
+    pub converted: bool,
+    /// Offered in mainland China.
+    pub china: bool,
+    /// Cards in the rented machines, which may be more than are used.
+    pub cards: u32,
+    /// Month of the price.
+    pub as_of: &'static str,
+    /// Nobody saw the price written down.
+    pub rough: bool,
+}
+
+/// Buying.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Buy {
+    /// New, all cards.
+    pub new: Option<Money>,
+    /// Second hand, all cards.
+    pub used: Option<Money>,
+    /// Month of the price.
+    pub as_of: &'static str,
+    /// Nobody saw the price written down.
+    pub rough: bool,
+}
+
+/// A free notebook on which the run fits.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FreeChoice {
+    /// Platform and offer.
+    pub platform: &'static str,
+    /// Name of the offer.
+    pub offer: &'static str,
+    /// Id of the card.
+    pub gpu: &'static str,
+    /// How many cards it uses.
+    pub count: u32,
+    /// Time of the run there, hours.
+    pub hours: Option<f64>,
+    /// Longest session, hours.
+    pub session_limit_h: Option<f64>,
+    /// Sessions that the run takes when it is saved and resumed; 1 = one sitting.
+    pub sessions: u32,
+    /// Fits in memory only inside the error band.
+    pub tight: bool,
+    /// Meant for mainland China.
+    pub china: bool,
+    /// Month of the fact.
+    pub as_of: &'static str,
+    /// Nobody saw the offer written down.
+    pub rough: bool,
+}
+
+/// A warning about the chosen card.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum CardWarning {
+    /// No bf16 matrix units (Volta, Turing, older): use fp16.
+    NoBf16,
+    /// No matrix units at all: 16 bit saves memory but little time.
+    NoMatrixUnits,
+    /// No `FlashAttention` before Ampere.
+    NoFlashAttention,
+    /// Current `PyTorch` wheels dropped it.
+    Dropped,
+    /// Only recent `PyTorch` wheels know it.
+    NeedsNewPyTorch,
+    /// Not CUDA: AMD through `ROCm`.
+    Rocm,
+    /// `ROCm` needs `HSA_OVERRIDE_GFX_VERSION`.
+    RocmOverride,
+    /// Neither CUDA nor `ROCm`: quantization and flash kernels are missing.
+    OtherStack,
+    /// 4-bit and 8-bit kernels (bitsandbytes) are missing or experimental there, and the project uses them.
+    NoQuantization,
+    /// A laptop variant: less power, shared cooling.
+    Laptop,
+    /// A modified card without a maker's warranty.
+    Modded,
+    /// Several cards without fast links between them.
+    NoFastLink,
+    /// Memory is shared with the processor: slower, and the system takes its part.
+    UnifiedMemory,
+    /// A run of weeks on a card without error-correcting memory that was not made for it.
+    NotForLongRuns,
+}
+
+/// Everything the page shows for a project.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Advice {
+    /// The answer.
+    pub verdict: Verdict,
+    /// Memory on the chosen card (or on a typical one).
+    pub memory: MemoryEstimate,
+    /// Usable memory of the chosen card.
+    pub capacity: Option<Bytes>,
+    /// Time of the run on what they own.
+    pub time: Option<TimeEstimate>,
+    /// Time of the run on an ordinary processor, where one can do it at all.
+    pub hours_on_cpu: Option<f64>,
+    /// What `PyTorch` would print, where it runs out.
+    pub out_of_memory: Option<OutOfMemory>,
+    /// Fixes, the least painful first.
+    pub fixes: Vec<Fix>,
+    /// The least painful set of fixes that fits the chosen card, where it does not fit as it is.
+    pub make_it_fit: Option<FitPlan>,
+    /// The largest micro-batch that fits the chosen card, where the project fits.
+    pub largest_micro_batch: Option<u64>,
+    /// All cards, ranked.
+    pub cards: Vec<CardChoice>,
+    /// Free notebooks that do it.
+    pub free: Vec<FreeChoice>,
+    /// Warnings about the chosen card.
+    pub warnings: Vec<CardWarning>,
+}
