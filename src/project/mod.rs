@@ -1,5 +1,6 @@
 //! What the user said: the project, its validation, its presets and (later) its share link.
 
+mod preset;
 mod settings;
 pub use settings::*;
 
@@ -49,6 +50,10 @@ pub struct Project {
     pub audio_seconds: f64,
     /// Diffusion: latents and text embeddings computed beforehand, so that VAE and text encoders are not on the card.
     pub cached_latents: bool,
+    /// Diffusion: share of the denoiser's blocks that wait in main memory and are brought to the card in turn, 0 to 1.
+    pub block_swap: f64,
+    /// A moving average of the trained weights is kept on the card.
+    pub ema: bool,
     /// The training library, a named set of switches.
     pub framework: Framework,
     /// Samples in the data set.
@@ -150,6 +155,8 @@ impl Default for Project {
             frames: 1,
             audio_seconds: 30.0,
             cached_latents: true,
+            block_swap: 0.0,
+            ema: false,
             framework: Framework::Transformers,
             samples: 1000,
             epochs: 3.0,
@@ -190,6 +197,8 @@ pub enum Field {
     Frames,
     AudioSeconds,
     CachedLatents,
+    BlockSwap,
+    Ema,
     Framework,
     Samples,
     Epochs,
