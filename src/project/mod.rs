@@ -24,7 +24,7 @@ pub struct Project {
     pub frozen_share: f64,
     /// Number format of weights and arithmetic.
     pub precision: Precision,
-    /// Format of a frozen base model, where it differs from `precision`.
+    /// Format in which the weights are loaded, where it differs from what method and precision imply.
     pub base: BaseFormat,
     /// Optimizer.
     pub optimizer: Optimizer,
@@ -54,6 +54,10 @@ pub struct Project {
     pub block_swap: f64,
     /// A moving average of the trained weights is kept on the card.
     pub ema: bool,
+    /// What waits in main memory.
+    pub offload: Offload,
+    /// What one sample of the loss is.
+    pub objective: Objective,
     /// The training library, a named set of switches.
     pub framework: Framework,
     /// Samples in the data set.
@@ -157,6 +161,8 @@ impl Default for Project {
             cached_latents: true,
             block_swap: 0.0,
             ema: false,
+            offload: Offload::None,
+            objective: Objective::Likelihood,
             framework: Framework::Transformers,
             samples: 1000,
             epochs: 3.0,
@@ -199,6 +205,8 @@ pub enum Field {
     CachedLatents,
     BlockSwap,
     Ema,
+    Offload,
+    Objective,
     Framework,
     Samples,
     Epochs,

@@ -57,6 +57,8 @@ choices! {
         /// Every linear layer of the blocks.
         #[default]
         AllLinear = "all-linear",
+        /// Every linear layer of the blocks and the output head, which so makes logits twice.
+        AllLinearAndHead = "all-linear-head",
     }
 }
 
@@ -91,8 +93,12 @@ choices! {
         Fp8 = "fp8",
         /// 1 byte a weight and scales (LLM.int8).
         Int8 = "int8",
-        /// Half a byte a weight and scales (bitsandbytes).
+        /// Half a byte a weight and an fp32 scale per 64 weights (bitsandbytes).
         Nf4 = "nf4",
+        /// The same with the scales quantized to 8 bit (double quantization).
+        Nf4Double = "nf4-dq",
+        /// Half a byte a weight, a 16-bit scale and a 4-bit zero per 128 weights (GPTQ, AWQ).
+        Int4 = "int4",
     }
 }
 
@@ -135,6 +141,8 @@ choices! {
         Fused = "fused",
         /// Weight by weight.
         Loop = "loop",
+        /// Weight by weight during backward, each gradient freed at once.
+        InBackward = "in-backward",
     }
 }
 
@@ -148,6 +156,37 @@ choices! {
         PerBlock = "on",
         /// Only the attention core is computed again (Megatron).
         Selective = "selective",
+        /// As per block, and the kept inputs wait in main memory (Unsloth, torchtune's activation offloading).
+        Offloaded = "offload",
+    }
+}
+
+choices! {
+    /// What waits in main memory instead of on the card.
+    Offload {
+        /// Nothing.
+        #[default]
+        None = "none",
+        /// Optimizer state; the step runs on the processor (`DeepSpeed` ZeRO-Offload).
+        Optimizer = "optimizer",
+        /// Weights, brought to the card layer by layer.
+        Weights = "weights",
+        /// Weights and optimizer state.
+        All = "all",
+    }
+}
+
+choices! {
+    /// What one sample of the loss is.
+    Objective {
+        /// One sequence (or picture, or clip).
+        #[default]
+        Likelihood = "likelihood",
+        /// A chosen and a rejected sequence, compared with a frozen reference (DPO). Adapters switched off are the
+        /// reference; without adapters it is a second model.
+        Preference = "dpo",
+        /// The same without a reference (`SimPO`, ORPO).
+        PreferenceWithoutReference = "simpo",
     }
 }
 

@@ -45,6 +45,8 @@ pub enum Quantization {
         /// Double quantization of the scales.
         double: bool,
     },
+    /// GPTQ, AWQ: half a byte a weight, a 16-bit scale and a 4-bit zero per 128 weights.
+    Int4,
     /// LLM.int8: one byte a weight, a scale per row.
     Int8,
     /// One byte a weight, cast for each product.
@@ -62,6 +64,8 @@ pub enum Trained {
     Head,
     /// Adapters beside frozen weights.
     Adapters(Lora),
+    /// Nothing: a forward pass without gradients, as in evaluation.
+    Nothing,
 }
 
 /// Attention kernel.
@@ -118,6 +122,8 @@ pub enum StepImpl {
     Fused,
     /// Weight by weight.
     Loop,
+    /// Weight by weight during backward, each gradient freed at once.
+    InBackward,
 }
 
 /// A training step with every switch set.
