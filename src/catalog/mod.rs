@@ -2,10 +2,25 @@
 //!
 //! The facts live as CSV under `data/`, are checked and turned into Rust tables by `build.rs`, and are compiled in.
 
+mod language;
 mod types;
+pub use language::*;
 pub use types::*;
 
+/// The tables that `build.rs` writes.
+#[allow(clippy::unreadable_literal, clippy::wildcard_imports)]
+mod tables {
+    use super::*;
+    use crate::units::Bytes;
+    include!(concat!(env!("OUT_DIR"), "/catalog.rs"));
+}
+
 use std::borrow::Cow;
+
+/// Measured training speeds, to calibrate estimates of time.
+pub fn measured_throughput() -> &'static [Throughput] {
+    tables::MEASURED_THROUGHPUT
+}
 
 /// Everything the calculator knows about the world. A value, so that prices can be edited and tests can add rows.
 #[derive(Clone, Debug)]
@@ -26,11 +41,11 @@ impl Catalog {
     /// The catalog that is compiled in.
     pub fn bundled() -> Self {
         Self {
-            gpus: Cow::Borrowed(&[]),
-            models: Cow::Borrowed(&[]),
-            offers: Cow::Borrowed(&[]),
-            free: Cow::Borrowed(&[]),
-            presets: Cow::Borrowed(&[]),
+            gpus: Cow::Borrowed(tables::GPUS),
+            models: Cow::Borrowed(tables::MODELS),
+            offers: Cow::Borrowed(tables::OFFERS),
+            free: Cow::Borrowed(tables::FREE),
+            presets: Cow::Borrowed(tables::PRESETS),
         }
     }
 

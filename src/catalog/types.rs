@@ -1,5 +1,6 @@
 //! The rows of the catalog as Rust sees them. Every row carries where it was read and when.
 
+use super::language::LanguageModel;
 use crate::units::{Bytes, Money};
 
 /// Where a fact was read, and in which month (`2026-09`).
@@ -100,8 +101,11 @@ pub struct Gpu {
     pub launched: &'static str,
     /// Memory on the box.
     pub memory: Bytes,
-    /// What PyTorch reports as total capacity: less than the box says.
+    /// What PyTorch reports as the total capacity of one device: less than the box says.
     pub usable: Bytes,
+    /// Devices that PyTorch sees in one card: 2 where two dies share a board (MI250X, Ascend 910C), otherwise 1.
+    /// Memory, bandwidth, rates and power are those of the whole card.
+    pub devices: u32,
     /// Kind of memory chips.
     pub memory_type: &'static str,
     /// Memory bandwidth in GB/s (10^9 bytes).
@@ -118,6 +122,8 @@ pub struct Gpu {
     pub ecc: bool,
     /// CUDA compute capability (8.6), or `None` off CUDA.
     pub compute_capability: Option<f64>,
+    /// Compiler target off CUDA, as `gfx1030` or `Metal`; empty on CUDA or where not stated.
+    pub target: &'static str,
     /// What to know before training on it.
     pub support_note: &'static str,
     /// How the rates were found.
@@ -175,7 +181,7 @@ pub struct FreeTier {
     pub offer: &'static str,
     /// Id of the card, or empty where none is promised.
     pub gpu: &'static str,
-    /// Cards.
+    /// Cards; 0 where none is promised.
     pub gpus: u32,
     /// Memory in all, GiB.
     pub memory_gib: Option<f64>,
@@ -185,8 +191,12 @@ pub struct FreeTier {
     pub period: &'static str,
     /// Longest session, hours.
     pub session_limit_h: Option<f64>,
+    /// Minutes without use after which it stops.
+    pub idle_limit_min: Option<f64>,
     /// Price per hour beyond the free amount, USD (0 = free).
     pub usd_h: Option<f64>,
+    /// How that price comes about, in words.
+    pub price_note: &'static str,
     /// Whether it is meant for mainland China.
     pub china: bool,
     /// What to watch out for.
@@ -212,64 +222,6 @@ pub enum Domain {
     Small,
 }
 
-/// Transformer family kind of a language model.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[allow(missing_docs)]
-pub enum LanguageKind {
-    Decoder,
-    Encoder,
-    EncoderDecoder,
-}
-
-/// Architecture of a language model, by the columns of `llm.csv`.
-#[derive(Clone, Debug, PartialEq)]
-pub struct LanguageModel {
-    /// Decoder, encoder, both.
-    pub kind: LanguageKind,
-    /// Family name, as `Qwen2.5`.
-    pub family: &'static str,
-    /// Parameters active for one token.
-    pub params_active: u64,
-    /// Layers (of each side in an encoder-decoder).
-    pub layers: u32,
-    /// Hidden size.
-    pub hidden: u32,
-    /// MLP width.
-    pub intermediate: u32,
-    /// Query heads.
-    pub heads: u32,
-    /// Key/value heads.
-    pub kv_heads: u32,
-    /// Size of a head.
-    pub head_dim: u32,
-    /// Vocabulary.
-    pub vocab: u32,
-    /// Output head shares the embedding.
-    pub tied_embeddings: bool,
-    /// Gated MLP (three matrices) or plain (two).
-    pub gated: bool,
-    /// Norm grammar, see `data/README.md`: `rmsnorm;4/layer;qk-head`.
-    pub norm: &'static str,
-    /// Attention grammar: `full`, `sliding:4096/5:1`, `mla:q=..,kv=..`, `hybrid:...`.
-    pub attention: &'static str,
-    /// Routed experts; 0 = dense.
-    pub moe_experts: u32,
-    /// Experts per token.
-    pub moe_active: u32,
-    /// Shared experts, in widths of `moe_intermediate`.
-    pub moe_shared: u32,
-    /// Width of an expert.
-    pub moe_intermediate: u32,
-    /// First layers without experts: `3`, or `interleave:N`, or empty.
-    pub dense_layers_first: &'static str,
-    /// Longest context it was made for; 0 = not stated.
-    pub max_context: u32,
-    /// Which linear layers have biases: `no`, `qkv`, `qkvo`, `mlp`, `all`.
-    pub bias: &'static str,
-    /// `rope`, `learned`, `relative`, `alibi`.
-    pub positional: &'static str,
-}
-
 /// A vision model, by the columns of `vision.csv`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct VisionModel {
@@ -277,6 +229,8 @@ pub struct VisionModel {
     pub kind: &'static str,
     /// Image side the figures below belong to.
     pub resolution: f64,
+    /// Slices or frames of that input: 1 for a picture, 128 for the 128 x 128 x 128 patch of a volume.
+    pub depth: f64,
     /// Multiply-accumulates of one forward pass at that side, in 10^9.
     pub gmacs: Option<f64>,
     /// Outputs of convolution and linear layers for one sample, in 10^6.
@@ -296,7 +250,7 @@ pub struct VisionModel {
 pub struct Part {
     /// Name, as `T5-XXL encoder`.
     pub name: &'static str,
-    /// Parameters.
+    /// Parameters; 0 where not stated.
     pub params: u64,
 }
 
@@ -307,12 +261,16 @@ pub struct DiffusionModel {
     pub kind: &'static str,
     /// Kind of denoiser: `UNet`, `MMDiT` ...
     pub denoiser: &'static str,
-    /// Parameters of the denoiser.
+    /// Parameters of one denoiser: of the trained part itself where it is an adapter (ControlNet, motion module).
     pub denoiser_params: u64,
-    /// Parameters of the VAE.
+    /// Denoisers in the pipeline: 2 where one takes the noisy and one the clean steps (Wan 2.2 A14B), otherwise 1.
+    pub denoisers: u32,
+    /// Parameters of the VAE; 0 where not stated.
     pub vae_params: u64,
     /// Text encoders.
     pub text_encoders: &'static [Part],
+    /// The frozen network that an adapter hangs on.
+    pub frozen: &'static [Part],
     /// Channels of the latent.
     pub latent_channels: Option<f64>,
     /// Pixels per latent side.
@@ -327,7 +285,7 @@ pub struct DiffusionModel {
     pub hidden: &'static str,
     /// Heads, as printed.
     pub heads: &'static str,
-    /// Text tokens.
+    /// Text tokens that the denoiser sees, of all encoders together.
     pub text_length: Option<f64>,
     /// Image side (or `width x height`) it was made for, as printed.
     pub native_resolution: &'static str,
@@ -346,8 +304,10 @@ pub struct OtherModel {
     pub kind: &'static str,
     /// Main part and its parameters.
     pub main: Part,
-    /// Second part (vision tower, vocoder) and its parameters.
+    /// Second part (vision tower, discriminator) and its parameters.
     pub second: Part,
+    /// What else belongs to it, in words.
+    pub rest: &'static str,
     /// Layers, as printed (`4+4`).
     pub layers: &'static str,
     /// Width, as printed.
@@ -429,6 +389,8 @@ pub struct Preset {
     pub size: &'static str,
     /// How long it is trained, in words.
     pub length: &'static str,
+    /// Hardware it was seen on, in words.
+    pub hardware: &'static str,
     /// Where it was read.
     pub source: &'static str,
 }
@@ -440,8 +402,20 @@ pub struct Throughput {
     pub gpu: &'static str,
     /// Workload in words.
     pub workload: &'static str,
+    /// Number format, in words.
+    pub precision: &'static str,
     /// Cards used.
     pub gpus: u32,
+    /// What was measured on all cards together, in `unit`.
+    pub value: f64,
+    /// `images/s`, `tokens/s`, `sequences/s`, `TFLOP/s`, `relative speed`.
+    pub unit: &'static str,
+    /// Tokens per sequence, where printed.
+    pub sequence: Option<f64>,
+    /// Samples per step in all, where printed.
+    pub batch: Option<f64>,
+    /// Library and settings, in words.
+    pub setup: &'static str,
     /// Model FLOPs utilisation in percent, where printed.
     pub mfu_pct: Option<f64>,
     /// Tokens per second in all, where printed.

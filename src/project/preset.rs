@@ -364,6 +364,7 @@ mod tests {
         accumulation: "1",
         size: "224",
         length: "1 epoch",
+        hardware: "",
         source: "",
     };
 

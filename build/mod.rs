@@ -1,0 +1,42 @@
+//! The catalog's compiler: CSV in, checked, Rust tables out. `build.rs` runs it; the tests feed it broken rows.
+
+mod checks;
+mod render;
+mod schema;
+mod table;
+mod usable;
+
+use table::{Broken, Table};
+
+/// All tables, each checked by its schema.
+pub(crate) struct Tables {
+    pub(crate) gpus: Table,
+    pub(crate) offers: Table,
+    pub(crate) free: Table,
+    pub(crate) language: Table,
+    pub(crate) vision: Table,
+    pub(crate) diffusion: Table,
+    pub(crate) other: Table,
+    pub(crate) presets: Table,
+    pub(crate) throughput: Table,
+}
+
+/// Reads every file with `read`, checks it and returns the Rust source of the tables, or one sentence.
+pub(crate) fn compile(read: impl Fn(&str) -> Result<String, String>) -> Result<String, String> {
+    let table = |schema: &'static schema::Schema| {
+        Table::read(schema, &read(schema.file)?).map_err(|broken: Broken| broken.to_string())
+    };
+    let tables = Tables {
+        gpus: table(&schema::GPUS)?,
+        offers: table(&schema::CLOUD)?,
+        free: table(&schema::FREE)?,
+        language: table(&schema::LLM)?,
+        vision: table(&schema::VISION)?,
+        diffusion: table(&schema::DIFFUSION)?,
+        other: table(&schema::OTHER)?,
+        presets: table(&schema::TASKS)?,
+        throughput: table(&schema::PERFORMANCE)?,
+    };
+    checks::check(&tables).map_err(|broken| broken.to_string())?;
+    Ok(render::render(&tables))
+}

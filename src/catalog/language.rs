@@ -1,0 +1,59 @@
+//! The architecture of a language model, as a row of `llm.csv` states it.
+
+/// Transformer family kind of a language model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[allow(missing_docs)]
+pub enum LanguageKind {
+    Decoder,
+    Encoder,
+    EncoderDecoder,
+}
+
+/// Architecture of a language model, by the columns of `llm.csv`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LanguageModel {
+    /// Decoder, encoder, both.
+    pub kind: LanguageKind,
+    /// Family name, as `Qwen2.5`.
+    pub family: &'static str,
+    /// Parameters active for one token.
+    pub params_active: u64,
+    /// Layers (of each side in an encoder-decoder).
+    pub layers: u32,
+    /// Hidden size.
+    pub hidden: u32,
+    /// MLP width.
+    pub intermediate: u32,
+    /// Query heads.
+    pub heads: u32,
+    /// Key/value heads.
+    pub kv_heads: u32,
+    /// Size of a head.
+    pub head_dim: u32,
+    /// Vocabulary.
+    pub vocab: u32,
+    /// Output head shares the embedding.
+    pub tied_embeddings: bool,
+    /// Gated MLP (three matrices) or plain (two).
+    pub gated: bool,
+    /// Norm grammar, see `data/README.md`: `rmsnorm;4/layer;qk-head`.
+    pub norm: &'static str,
+    /// Attention grammar: `full`, `sliding:4096/5:1`, `mla:q=..,kv=..`, `hybrid:...`.
+    pub attention: &'static str,
+    /// Routed experts; 0 = dense.
+    pub moe_experts: u32,
+    /// Experts per token.
+    pub moe_active: u32,
+    /// Shared experts, in widths of `moe_intermediate`.
+    pub moe_shared: u32,
+    /// Width of an expert.
+    pub moe_intermediate: u32,
+    /// First layers without experts: `3`, or `interleave:N`, or empty.
+    pub dense_layers_first: &'static str,
+    /// Longest context it was made for; 0 = not stated.
+    pub max_context: u32,
+    /// Which linear layers have biases: `no`, `qkv`, `qkvo`, `mlp`, `all`.
+    pub bias: &'static str,
+    /// `rope`, `learned`, `relative`, `alibi`.
+    pub positional: &'static str,
+}
