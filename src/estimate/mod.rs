@@ -2,7 +2,9 @@
 //!
 //! [`memory`] and [`time`] are pure functions of the project, the card and the catalog.
 
-use crate::catalog::{Catalog, Gpu};
+pub mod measured;
+
+use crate::catalog::{Catalog, Domain, Gpu};
 use crate::project::Project;
 use crate::units::{Bytes, Flops, Seconds};
 
@@ -176,8 +178,14 @@ pub enum CannotEstimate {
 /// Memory of one training step of `project` on one of its cards. `gpu` decides kernels (flash attention needs
 /// Ampere) and overheads; without one a typical current card is assumed.
 pub fn memory(project: &Project, gpu: Option<&Gpu>, catalog: &Catalog) -> Result<MemoryEstimate, CannotEstimate> {
-    let _ = (project, gpu, catalog);
-    Err(CannotEstimate::NoModel)
+    if project.model.is_empty() {
+        return Err(CannotEstimate::NoModel);
+    }
+    let model = catalog.model(&project.model).ok_or_else(|| CannotEstimate::UnknownModel(project.model.clone()))?;
+    match model.domain {
+        Domain::Language => Err(CannotEstimate::NoModel),
+        _ => measured::memory(project, model, gpu),
+    }
 }
 
 /// Time of one step and of the whole run on `count` cards of this kind.

@@ -1,0 +1,137 @@
+//! Memory of what is not a language model, from coefficients measured by tracing PyTorch.
+//!
+//! For each kind of architecture the traced training steps give how many bytes a step keeps for backward per output of a
+//! convolution or linear layer (or per token and layer), in fp32 and under autocast, with and without checkpointing.
+//! A model that was not traced itself is scaled from its kind by the activations, the layers and the tokens of its
+//! catalog row, and says so by a wider band.
+
+mod audio;
+mod diffusion;
+mod phases;
+mod small;
+mod transformer;
+mod vision;
+mod vision_language;
+
+use super::{CannotEstimate, MemoryEstimate};
+use crate::catalog::{Architecture, Gpu, Model};
+use crate::project::{Checkpointing, Field, Method, Precision, Project};
+use crate::units::Flops;
+use phases::Pieces;
+
+/// Beyond this no machine helps, and the sums below would lose their meaning.
+const TOO_LARGE: f64 = 1e18;
+
+/// Memory of one training step of a vision, diffusion, audio, vision-language or small model.
+pub fn memory(project: &Project, model: &Model, gpu: Option<&Gpu>) -> Result<MemoryEstimate, CannotEstimate> {
+    check(project)?;
+    let (pieces, method) = match &model.architecture {
+        Architecture::Vision(v) => vision::pieces(project, model, v)?,
+        Architecture::Diffusion(d) => diffusion::pieces(project, d),
+        Architecture::Other(o) => match model.domain {
+            crate::catalog::Domain::VisionLanguage => vision_language::pieces(project, model, o),
+            crate::catalog::Domain::Small => small::pieces(project, model)?,
+            _ => audio::pieces(project, model, o),
+        },
+        Architecture::Language(_) => return Err(CannotEstimate::UnknownModel(model.id.to_string())),
+    };
+    if !total(&pieces).is_finite() || total(&pieces) > TOO_LARGE {
+        return Err(CannotEstimate::TooLarge);
+    }
+    Ok(pieces.estimate(project, gpu, method))
+}
+
+/// Operations of one sample forward and backward, with the forward that checkpointing repeats; `None` where the catalog
+/// does not say enough.
+pub fn flops_per_sample(project: &Project, model: &Model) -> Option<Flops> {
+    let forward = match &model.architecture {
+        Architecture::Vision(v) => vision::forward_flops(project, v)?,
+        Architecture::Diffusion(d) => diffusion::forward_flops(project, d),
+        Architecture::Other(o) => match model.domain {
+            crate::catalog::Domain::VisionLanguage => vision_language::forward_flops(project, o),
+            crate::catalog::Domain::Small => small::forward_flops(project, model),
+            _ => audio::forward_flops(project, model, o),
+        },
+        Architecture::Language(_) => return None,
+    };
+    // Backward is two products per product of forward; frozen weights need no gradient, a frozen backbone no backward.
+    let backward = match project.method {
+        Method::Head => 0.0,
+        Method::Lora | Method::QLora => 1.0,
+        Method::Freeze => 2.0 * (1.0 - project.frozen_share),
+        Method::Full | Method::Scratch => 2.0,
+    };
+    let again = if recomputes(project) && project.method != Method::Head { 1.0 } else { 0.0 };
+    Some(Flops(forward * (1.0 + backward + again)))
+}
+
+fn total(p: &Pieces) -> f64 {
+    p.weights + p.copies + p.gradients + p.states + p.saved + p.logits + p.transient + p.encoding + p.host
+}
+
+fn check(project: &Project) -> Result<(), CannotEstimate> {
+    let wrong = [
+        (project.micro_batch == 0, Field::MicroBatch),
+        (project.accumulation == 0, Field::Accumulation),
+        (project.image_side == 0, Field::ImageSide),
+        (project.frames == 0, Field::Frames),
+        (!project.audio_seconds.is_finite() || project.audio_seconds <= 0.0, Field::AudioSeconds),
+    ];
+    match wrong.into_iter().find(|(bad, _)| *bad) {
+        Some((_, field)) => Err(CannotEstimate::OutOfRange(field)),
+        None => Ok(()),
+    }
+}
+
+fn recomputes(project: &Project) -> bool {
+    matches!(project.checkpointing, Checkpointing::PerBlock | Checkpointing::Offloaded)
+}
+
+fn is_half(project: &Project) -> bool {
+    project.precision != Precision::Fp32
+}
+
+/// Weights, gradients, states and copies of a model of which `trained` parameters are trained in the project's precision
+/// and the rest is frozen in its base format. `casts` is the share of weights that autocast copies.
+fn weights(project: &Project, parameters: f64, trained: f64, casts: f64, factored: f64) -> Pieces {
+    use crate::project::BaseFormat;
+    let cost = phases::per_weight(project, factored);
+    let autocast = matches!(project.precision, Precision::AmpBf16 | Precision::AmpFp16);
+    let frozen = (parameters - trained).max(0.0);
+    // A frozen base is loaded in 16 bit unless the whole run is fp32 (diffusers, kohya, PEFT).
+    let base = match project.base {
+        BaseFormat::AsPrecision if project.method == Method::QLora => 0.5 + 4.0 / 64.0,
+        BaseFormat::AsPrecision => {
+            if project.method.is_adapter() && is_half(project) {
+                2.0
+            } else {
+                cost.weight
+            }
+        }
+        BaseFormat::Fp32 => 4.0,
+        BaseFormat::Bf16 => 2.0,
+        BaseFormat::Fp8 => 1.0,
+        BaseFormat::Int8 => 1.0 + 4.0 / 256.0,
+        BaseFormat::Nf4 => 0.5 + 4.0 / 64.0,
+        BaseFormat::Nf4Double => 0.5 + 1.03 / 64.0,
+        BaseFormat::Int4 => 0.5 + 2.5 / 128.0,
+    };
+    let copied = if autocast && !recomputes(project) {
+        2.0 * casts * (trained + if base >= 4.0 && project.method != Method::Head { frozen } else { 0.0 })
+    } else {
+        0.0
+    };
+    Pieces {
+        weights: trained * cost.weight + frozen * base + if project.ema { trained * 4.0 } else { 0.0 },
+        copies: copied,
+        gradients: trained * cost.gradient,
+        states: trained * cost.state,
+        step_temporaries: trained * cost.step,
+        ..Pieces::default()
+    }
+}
+
+/// All numbers of a printed shape such as `320-640-1280`, `4+4` or `19 double + 38 single`.
+fn numbers(printed: &str) -> Vec<f64> {
+    printed.split(|c: char| !(c.is_ascii_digit() || c == '.')).filter_map(|word| word.parse().ok()).collect()
+}
