@@ -93,7 +93,12 @@ fn kind_of(id: &str) -> Option<&'static Kind> {
 /// Pixels of one sample over pixels of the size that the row's figures belong to.
 fn scale(project: &Project, v: &VisionModel) -> f64 {
     let side = project.image_side as f64;
-    let native = if v.resolution > 0.0 { v.resolution } else { 224.0 };
+    let native = match v.resolution {
+        // The row names the small side that goes in; people name the crop that comes out, four times as large.
+        side if side > 0.0 && v.kind == "super-resolution" => 4.0 * side,
+        side if side > 0.0 => side,
+        _ => 224.0,
+    };
     if project.frames > 1 {
         // Volumes: the row's figures are for a cube.
         let depth = project.frames as f64 / native;
