@@ -82,8 +82,31 @@ const FAMILIES: &[Family] = &[
 const MODERN: Family = family("", "Llama 3", Decoder, true, "rmsnorm", "no", "rope");
 const CLASSIC: Family = family("", "GPT-2", Decoder, false, "layernorm", "all", "learned").context(2048);
 
-/// The model whose sizes the row gives, if it gives enough of them.
-pub(crate) fn from_row(row: &Row<'_>) -> Option<LanguageModel> {
+/// The model whose sizes the row gives, if it gives enough of them; what no column says is taken from the model of that
+/// name in the catalog (`known`), or from the family.
+pub(crate) fn from_row(row: &Row<'_>, known: Option<&LanguageModel>) -> Option<LanguageModel> {
+    match (known, by_family(row)) {
+        (Some(known), Some(sizes)) => {
+            // Attention of its own kind has sizes that no column gives, and the columns then mean something else.
+            let special = known.attention.starts_with("mla") || known.attention.starts_with("hybrid");
+            Some(LanguageModel {
+                layers: sizes.layers,
+                hidden: sizes.hidden,
+                intermediate: sizes.intermediate,
+                heads: sizes.heads,
+                kv_heads: sizes.kv_heads,
+                head_dim: if special { known.head_dim } else { sizes.head_dim },
+                vocab: sizes.vocab,
+                tied_embeddings: sizes.tied_embeddings,
+                attention: if special { known.attention } else { sizes.attention },
+                ..known.clone()
+            })
+        }
+        (known, sizes) => sizes.or_else(|| known.cloned()),
+    }
+}
+
+fn by_family(row: &Row<'_>) -> Option<LanguageModel> {
     let size = |column| row.count(column).map(|v| u32::try_from(v).unwrap_or(u32::MAX)).filter(|v| *v > 0);
     let (layers, hidden, vocab) = (size("layers")?, size("hidden")?, size("vocab")?);
     let heads = size("heads")?;

@@ -1,19 +1,44 @@
-//! The engine's step, behind one name until it lands.
+//! Asks the calculator.
 
-use enough_gpu::catalog::LanguageModel;
+use super::case::{Figures, Reason, Subject};
+use enough_gpu::catalog::{Catalog, LanguageModel};
+use enough_gpu::estimate::{self, CannotEstimate};
 use enough_gpu::step::StepConfig;
 use enough_gpu::units::Bytes;
 
-/// What a step's run gives.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct StepResult {
-    pub peak: Bytes,
-    pub reserved: Bytes,
-    pub forward_end: Bytes,
-    pub steady: Bytes,
+/// Our figures for what was run.
+pub(crate) fn figures(subject: &Subject, catalog: &Catalog) -> Result<Figures, Reason> {
+    match subject {
+        Subject::Step { model, config } => step(model, config),
+        Subject::Project { project, gpu } => {
+            let found = estimate::memory(project, gpu.as_deref(), catalog).map_err(|why| declined(&why))?;
+            Ok(Figures {
+                allocated: found.allocated,
+                reserved: found.reserved,
+                card: found.card,
+                forward_end: None,
+                steady: None,
+            })
+        }
+    }
 }
 
-/// Replace by `enough_gpu::estimate::language::step`.
-pub(crate) fn step(_model: &LanguageModel, _config: &StepConfig) -> StepResult {
-    StepResult::default()
+fn declined(why: &CannotEstimate) -> Reason {
+    Reason::Declined(match why {
+        CannotEstimate::UnknownModel(id) => format!("unknown model {id}"),
+        other => format!("{other:?}"),
+    })
+}
+
+/// Replace by `enough_gpu::estimate::language::step` when it lands.
+#[allow(clippy::unnecessary_wraps)]
+fn step(_model: &LanguageModel, _config: &StepConfig) -> Result<Figures, Reason> {
+    let allocated = Bytes::ZERO;
+    Ok(Figures {
+        allocated,
+        reserved: allocated,
+        card: allocated,
+        forward_end: Some(allocated),
+        steady: Some(allocated),
+    })
 }

@@ -1,6 +1,31 @@
-//! Scoring of estimates against known cases.
+//! Scoring of estimates against cases with a known answer.
 
 pub(crate) mod architecture;
+pub(crate) mod case;
 pub(crate) mod engine;
+pub(crate) mod gpus;
+pub(crate) mod measured;
+pub(crate) mod models;
 pub(crate) mod oracle;
+pub(crate) mod report;
+pub(crate) mod sizes;
 pub(crate) mod table;
+pub(crate) mod words;
+
+use case::Scored;
+use enough_gpu::catalog::Catalog;
+use table::Table;
+
+/// Scores the rows of a file of either format.
+pub(crate) fn score(text: &str, catalog: &Catalog) -> Vec<Scored> {
+    let (table, _) = Table::read(text);
+    let traced = table.has("peak_bytes");
+    table
+        .rows()
+        .map(|row| if traced { oracle::case(&row, catalog) } else { measured::case(&row, catalog) })
+        .map(|case| {
+            let figures = case.subject.clone().and_then(|subject| engine::figures(&subject, catalog));
+            Scored { case, figures }
+        })
+        .collect()
+}

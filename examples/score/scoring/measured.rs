@@ -1,0 +1,264 @@
+//! Runs that people measured: the settings as words, to be read as a person would enter them into the page.
+
+use super::case::{Case, Domain, Meter, Outcome, Quality, Reason, Subject};
+use super::table::Row;
+use super::{gpus, models, sizes, words};
+use enough_gpu::catalog::{Catalog, Domain as CatalogDomain, Gpu};
+use enough_gpu::project::{
+    BaseFormat, Checkpointing, Framework, Hardware, Lora, LoraTargets, Method, Objective, Offload, Project,
+};
+use enough_gpu::step::{AttentionKernel, Dtype, Loss, Quantization, StepConfig, StepImpl, Task, Trained};
+use enough_gpu::units::Bytes;
+
+/// Tokens of a sample where a row of language training gives none: instructions and answers of Alpaca's kind, which
+/// are nearly all shorter.
+const TOKENS_NOT_STATED: u64 = 512;
+
+/// The case of a row.
+pub(crate) fn case(row: &Row<'_>, catalog: &Catalog) -> Case {
+    let domain = Domain::from_text(row.text("domain"));
+    let gb = row.number("gpu_gb");
+    let gpu = gpus::find(catalog, row.text("gpu_model"), gb);
+    let usable = match (gpu, gb) {
+        // The row's size wins over a namesake of another size.
+        (Some(g), Some(gb)) if (g.memory.gib() - gb).abs() > 1.5 => Some(gpus::usable(catalog, gb)),
+        (Some(g), _) => Some(g.usable),
+        (None, Some(gb)) => Some(gpus::usable(catalog, gb)),
+        (None, None) => None,
+    };
+    let outcome = match row.text("outcome").to_lowercase().as_str() {
+        "fits" => Some(Outcome::Fits),
+        "oom" => Some(Outcome::RanOut),
+        _ => None,
+    };
+    // What was in use when a run failed is no peak.
+    let peak = if outcome == Some(Outcome::Fits) { row.number("measured_gb") } else { None };
+    Case {
+        id: row.text("id").to_owned(),
+        domain,
+        model: row.text("model").to_owned(),
+        cards: row.count("gpus").map_or(1, |n| u32::try_from(n).unwrap_or(u32::MAX)).max(1),
+        source: row.text("source").to_owned(),
+        quality: match row.text("quality") {
+            "A" => Quality::A,
+            "C" => Quality::C,
+            _ => Quality::B,
+        },
+        meter: match row.text("measure_kind").to_lowercase().as_str() {
+            "allocated" | "active" => Meter::Allocated,
+            "reserved" => Meter::Reserved,
+            "smi" => Meter::Smi,
+            _ => Meter::Unknown,
+        },
+        peak: peak.filter(|gib| *gib > 0.0).map(Bytes::from_gib),
+        outcome,
+        usable,
+        subject: subject(row, domain, gpu, catalog),
+        trace: None,
+    }
+}
+
+fn subject(row: &Row<'_>, domain: Domain, gpu: Option<&Gpu>, catalog: &Catalog) -> Result<Subject, Reason> {
+    let params = row.number("params_b").filter(|p| *p > 0.0);
+    let name = row.text("model");
+    let model = models::by_name(catalog, name, params)
+        .or_else(|| params.filter(|_| domain == Domain::Llm).and_then(|p| models::by_size(catalog, p)))
+        .ok_or_else(|| Reason::UnknownModel(name.to_owned()))?;
+    let Some((method, objective)) = words::method(row.text("method"), row.text("weight_dtype")) else {
+        let model = model.language().ok_or_else(|| Reason::NotTraining(row.text("method").to_owned()))?;
+        let config = forward_only(row);
+        return Ok(Subject::Step { model: Box::new(model.clone()), config: Box::new(config) });
+    };
+    let project = project(row, domain, model.id, model.domain, method, objective, gpu);
+    Ok(Subject::Project { project: Box::new(project), gpu: gpu.cloned().map(Box::new) })
+}
+
+fn project(
+    row: &Row<'_>,
+    domain: Domain,
+    model: &str,
+    kind: CatalogDomain,
+    method: Method,
+    objective: Objective,
+    gpu: Option<&Gpu>,
+) -> Project {
+    let framework = words::framework(row.text("framework")).or_else(|| words::framework(row.text("source"))).unwrap_or(
+        match domain {
+            Domain::Llm => Framework::Transformers,
+            Domain::Diffusion => Framework::Diffusers,
+            _ => Framework::Pytorch,
+        },
+    );
+    let (weights, compute) = (row.text("weight_dtype"), row.text("compute_dtype"));
+    let (optimizer, mut optimizer_impl) = words::optimizer(row.text("optimizer"));
+    if row.text("note").contains("optimizer in bwd") {
+        optimizer_impl = enough_gpu::project::OptimizerImpl::InBackward;
+    }
+    let offload = row.text("offload");
+    let size = row.text("seq_or_res");
+    let picture = sizes::picture(size);
+    let blocks_away = if offload.contains("streamed") { 1.0 } else { block_swap(offload) };
+    let targets = row.text("lora_targets");
+    Project {
+        model: model.to_owned(),
+        method,
+        lora: Lora {
+            rank: row.count("lora_rank").filter(|r| *r > 0).unwrap_or(default_rank(framework, row.text("method"))),
+            targets: lora_targets(targets, framework, domain),
+            dropout: default_dropout(framework, row.text("method")),
+        },
+        precision: words::precision(weights, compute, framework, method),
+        base: match words::base(weights) {
+            // The methods and formats that say the same already.
+            BaseFormat::Fp32 if !method.is_adapter() => BaseFormat::AsPrecision,
+            base => base,
+        },
+        optimizer,
+        optimizer_impl,
+        checkpointing: words::checkpointing(row.text("grad_checkpointing"), offload)
+            .unwrap_or_else(|| default_checkpointing(framework, method, domain)),
+        attention: words::attention(row.text("attention")),
+        loss: words::loss(row.text("loss_kernel")),
+        micro_batch: sizes::tokens(row.text("micro_batch")).unwrap_or(1),
+        sequence: if kind == CatalogDomain::Language || kind == CatalogDomain::VisionLanguage {
+            sizes::tokens(size).unwrap_or(TOKENS_NOT_STATED)
+        } else {
+            Project::default().sequence
+        },
+        image_side: picture.map_or(if domain == Domain::Diffusion { 512 } else { 224 }, |p| p.side),
+        frames: picture.map_or(1, |p| p.frames),
+        audio_seconds: sizes::seconds(size).unwrap_or(10.0),
+        cached_latents: caches_latents(row, framework),
+        block_swap: blocks_away,
+        offload: if blocks_away > 0.0 { Offload::None } else { words::offload(offload) },
+        objective,
+        framework,
+        hardware: Hardware {
+            gpu: gpu.map(|g| g.id.to_owned()).unwrap_or_default(),
+            count: row.count("gpus").map_or(1, |n| u32::try_from(n).unwrap_or(u32::MAX)).max(1),
+            sharding: words::sharding(row.text("sharding"), offload),
+            ..Hardware::default()
+        },
+        ..Project::default()
+    }
+}
+
+/// Share of the blocks in `22 blocks swapped to CPU`; FLUX, for which that is written, has 57.
+fn block_swap(offload: &str) -> f64 {
+    const BLOCKS: f64 = 57.0;
+    if !offload.contains("swapped") {
+        return 0.0;
+    }
+    sizes::tokens(offload).map_or(0.5, |n| (n as f64 / BLOCKS).min(1.0))
+}
+
+fn lora_targets(text: &str, framework: Framework, domain: Domain) -> LoraTargets {
+    let text = text.to_lowercase();
+    let has = |w: &str| text.contains(w);
+    if text.is_empty() {
+        return match (domain, framework) {
+            // diffusers' and SimpleTuner's default, and torchtune's single-device recipes adapt more.
+            (Domain::Diffusion, _) => LoraTargets::Attention,
+            // LitGPT's script defaults: query and value.
+            (_, Framework::Litgpt) => LoraTargets::QV,
+            _ => LoraTargets::AllLinear,
+        };
+    }
+    let mlp = has("mlp") || has("up") || has("gate") || has("linear") || has("all");
+    if mlp && has("head") {
+        LoraTargets::AllLinearAndHead
+    } else if mlp {
+        LoraTargets::AllLinear
+    } else if has("attention") || has("query_key_value") || has("k,") || has("key") || has("o_proj") {
+        LoraTargets::Attention
+    } else {
+        LoraTargets::QV
+    }
+}
+
+/// Ranks that scripts use when nobody says otherwise: LitGPT, LLaMA-Factory and ms-swift 8, torchtune 8, kohya 4 to 16.
+fn default_rank(framework: Framework, method: &str) -> u64 {
+    if method.starts_with("adapter") {
+        return 1;
+    }
+    match framework {
+        Framework::Litgpt | Framework::LlamaFactory | Framework::MsSwift | Framework::Torchtune => 8,
+        _ => 16,
+    }
+}
+
+/// Dropout on adapter inputs by default: LitGPT and PEFT recipes 0.05, ms-swift 0.05; torchtune's recipes, Unsloth and
+/// the diffusion trainers none; LLaMA-Factory none.
+fn default_dropout(framework: Framework, method: &str) -> f64 {
+    if method.starts_with("adapter") {
+        return 0.0;
+    }
+    match framework {
+        Framework::Torchtune
+        | Framework::Unsloth
+        | Framework::LlamaFactory
+        | Framework::Diffusers
+        | Framework::Kohya
+        | Framework::SimpleTuner
+        | Framework::OneTrainer
+        | Framework::AiToolkit => 0.0,
+        _ => 0.05,
+    }
+}
+
+/// What the library does when nobody says otherwise.
+fn default_checkpointing(framework: Framework, method: Method, domain: Domain) -> Checkpointing {
+    match framework {
+        Framework::Unsloth => Checkpointing::Offloaded,
+        Framework::LlamaFactory | Framework::MsSwift | Framework::Axolotl | Framework::Torchtune => {
+            Checkpointing::PerBlock
+        }
+        // `prepare_model_for_kbit_training` of PEFT turns it on.
+        Framework::Transformers if method == Method::QLora && domain == Domain::Llm => Checkpointing::PerBlock,
+        _ => Checkpointing::Off,
+    }
+}
+
+/// Whether VAE and text encoders are off the card. Notes say so where they are known.
+fn caches_latents(row: &Row<'_>, framework: Framework) -> bool {
+    let note = row.text("note").to_lowercase();
+    if note.contains("cached") || note.contains("caching") || note.contains("encoders off") {
+        return true;
+    }
+    // Scripts of diffusers and of CogVideo encode on the fly; the trainers cache by default.
+    !matches!(framework, Framework::Diffusers | Framework::Pytorch)
+}
+
+/// Only running the model, as for evaluation: weights, and a few tokens.
+fn forward_only(row: &Row<'_>) -> StepConfig {
+    let weights = row.text("weight_dtype");
+    StepConfig {
+        batch: sizes::tokens(row.text("micro_batch")).unwrap_or(1),
+        sequence: sizes::tokens(row.text("seq_or_res")).unwrap_or(64),
+        decoder_sequence: None,
+        task: Task::LanguageModel,
+        trained: Trained::Nothing,
+        weights: if weights.contains("32") { Dtype::F32 } else { Dtype::Bf16 },
+        autocast: None,
+        master_weights: false,
+        quantization: match words::base(weights) {
+            BaseFormat::Nf4 => Some(Quantization::Nf4 { double: false }),
+            BaseFormat::Nf4Double => Some(Quantization::Nf4 { double: true }),
+            BaseFormat::Int4 => Some(Quantization::Int4),
+            BaseFormat::Int8 => Some(Quantization::Int8),
+            BaseFormat::Fp8 => Some(Quantization::Fp8),
+            _ => None,
+        },
+        kbit_prepare: false,
+        quantized_saves_input: false,
+        adapter: Dtype::Bf16,
+        optimizer: enough_gpu::project::Optimizer::Sgd,
+        optimizer_impl: StepImpl::Fused,
+        checkpointing: Checkpointing::Off,
+        reentrant: false,
+        attention: AttentionKernel::Sdpa,
+        loss: Loss::NoUpcast,
+        hold_outputs: false,
+        accumulation: 1,
+    }
+}

@@ -1,0 +1,300 @@
+//! The words that people use for settings. Total: an unknown word means the framework's default.
+
+use enough_gpu::project::{
+    Attention, BaseFormat, Checkpointing, Framework, LossKernel, Method, Objective, Offload, Optimizer, OptimizerImpl,
+    Precision, Sharding,
+};
+
+/// The first rule whose words all occur in the text.
+fn first<T: Copy>(rules: &[(&[&str], T)], text: &str) -> Option<T> {
+    let text = text.to_lowercase();
+    rules.iter().find(|(words, _)| words.iter().all(|w| text.contains(w))).map(|(_, value)| *value)
+}
+
+/// The training library, from its name or from the repository that reports the run.
+pub(crate) fn framework(text: &str) -> Option<Framework> {
+    const RULES: &[(&[&str], Framework)] = &[
+        (&["unsloth"], Framework::Unsloth),
+        (&["ms-swift", "megatron"], Framework::Megatron),
+        (&["swift"], Framework::MsSwift),
+        (&["llama-factory"], Framework::LlamaFactory),
+        (&["llamafactory"], Framework::LlamaFactory),
+        (&["axolotl"], Framework::Axolotl),
+        (&["torchtune"], Framework::Torchtune),
+        (&["torchtitan"], Framework::Torchtitan),
+        (&["litgpt"], Framework::Litgpt),
+        (&["lit-llama"], Framework::Litgpt),
+        (&["lit-gpt"], Framework::Litgpt),
+        (&["llm-foundry"], Framework::LlmFoundry),
+        (&["megatron"], Framework::Megatron),
+        (&["simpletuner"], Framework::SimpleTuner),
+        (&["sd-scripts"], Framework::Kohya),
+        (&["kohya"], Framework::Kohya),
+        (&["onetrainer"], Framework::OneTrainer),
+        (&["ai-toolkit"], Framework::AiToolkit),
+        (&["ultralytics"], Framework::Ultralytics),
+        (&["diffusers"], Framework::Diffusers),
+        (&["cogvideo"], Framework::Diffusers),
+        // Hugging Face models in a loop of their own.
+        (&["fsdp_qlora"], Framework::Transformers),
+        (&["transformers"], Framework::Transformers),
+        (&["trl"], Framework::Transformers),
+        (&["peft"], Framework::Transformers),
+        (&["accelerate"], Framework::Transformers),
+        (&["alpaca"], Framework::Transformers),
+        (&["fastchat"], Framework::Transformers),
+        (&["deeplearningexamples"], Framework::Pytorch),
+        (&["pytorch"], Framework::Pytorch),
+        (&["timm"], Framework::Pytorch),
+        (&["mmdetection"], Framework::Pytorch),
+        (&["detectron"], Framework::Pytorch),
+        (&["maskrcnn"], Framework::Pytorch),
+    ];
+    first(RULES, text)
+}
+
+/// What is trained, and what one sample of the loss is; `None` where nothing is trained.
+pub(crate) fn method(text: &str, weights: &str) -> Option<(Method, Objective)> {
+    const RULES: &[(&[&str], Option<Method>)] = &[
+        (&["inference"], None),
+        (&["backbone"], Some(Method::Head)),
+        (&["qlora"], Some(Method::QLora)),
+        (&["lora"], Some(Method::Lora)),
+        // Other small weights beside a frozen base: same course of the step, other few numbers.
+        (&["adapter"], Some(Method::Lora)),
+        (&["lokr"], Some(Method::Lora)),
+        (&["loha"], Some(Method::Lora)),
+        (&["boft"], Some(Method::Lora)),
+        (&["bone"], Some(Method::Lora)),
+        (&["oft"], Some(Method::Lora)),
+        (&["prefix"], Some(Method::Lora)),
+        (&["prompt"], Some(Method::Lora)),
+        (&["ptuning"], Some(Method::Lora)),
+        (&["textual inversion"], Some(Method::Lora)),
+        (&["ia3"], Some(Method::Lora)),
+        (&["llamapro"], Some(Method::Freeze)),
+        (&["lisa"], Some(Method::Freeze)),
+        (&["block coordinate"], Some(Method::Freeze)),
+        (&["head"], Some(Method::Head)),
+        (&["linear probe"], Some(Method::Head)),
+        (&["freeze"], Some(Method::Freeze)),
+        (&["scratch"], Some(Method::Scratch)),
+        (&["pretrain"], Some(Method::Scratch)),
+    ];
+    const OBJECTIVES: &[(&[&str], Objective)] = &[
+        (&["dpo"], Objective::Preference),
+        (&["kto"], Objective::Preference),
+        (&["simpo"], Objective::PreferenceWithoutReference),
+        (&["orpo"], Objective::PreferenceWithoutReference),
+    ];
+    let method = first(RULES, text).unwrap_or(Some(Method::Full))?;
+    let four_bit = matches!(base(weights), BaseFormat::Nf4 | BaseFormat::Nf4Double | BaseFormat::Int4);
+    let method = if method == Method::Lora && four_bit { Method::QLora } else { method };
+    Some((method, first(OBJECTIVES, text).unwrap_or_default()))
+}
+
+/// Format of the weights as loaded.
+pub(crate) fn base(text: &str) -> BaseFormat {
+    const RULES: &[(&[&str], BaseFormat)] = &[
+        (&["nf4-dq"], BaseFormat::Nf4Double),
+        (&["nf4", "double"], BaseFormat::Nf4Double),
+        (&["nf4"], BaseFormat::Nf4),
+        (&["fp4"], BaseFormat::Nf4),
+        (&["int4"], BaseFormat::Int4),
+        (&["4-bit"], BaseFormat::Int4),
+        (&["fp8"], BaseFormat::Fp8),
+        (&["int8"], BaseFormat::Int8),
+        (&["8-bit"], BaseFormat::Int8),
+        (&["bf16"], BaseFormat::Bf16),
+        (&["fp16"], BaseFormat::Bf16),
+        (&["fp32"], BaseFormat::Fp32),
+    ];
+    first(RULES, text).unwrap_or_default()
+}
+
+/// Number format of weights and arithmetic, from the two columns.
+///
+/// 16-bit weights with 16-bit arithmetic are plain 16-bit training in stacks of their own and autocast over 16-bit
+/// weights in those around the Hugging Face Trainer, whose `bf16` switch is autocast.
+pub(crate) fn precision(weights: &str, compute: &str, framework: Framework, method: Method) -> Precision {
+    let (weights, compute) = (weights.to_lowercase(), compute.to_lowercase());
+    let half_weights = weights.contains("16");
+    let brain = !compute.contains("fp16") || compute.contains("bf16");
+    let amp = if brain { Precision::AmpBf16 } else { Precision::AmpFp16 };
+    if weights.contains("o2") || weights.contains("master") {
+        return Precision::MasterBf16;
+    }
+    if compute.contains("fp32") || compute.contains("tf32") {
+        return if half_weights && !method.is_adapter() { Precision::PureBf16 } else { Precision::Fp32 };
+    }
+    let trainer = matches!(
+        framework,
+        Framework::Transformers
+            | Framework::LlamaFactory
+            | Framework::Axolotl
+            | Framework::Unsloth
+            | Framework::MsSwift
+            | Framework::Diffusers
+            | Framework::Kohya
+    );
+    if framework == Framework::Megatron && half_weights && !method.is_adapter() {
+        return Precision::MasterBf16;
+    }
+    if half_weights && !trainer {
+        return Precision::PureBf16;
+    }
+    if weights.is_empty() && compute.is_empty() && framework == Framework::Pytorch {
+        return Precision::Fp32;
+    }
+    // Quantized bases: what is not quantized is 16-bit in stacks of their own.
+    let quantized = !half_weights && !weights.is_empty() && !weights.contains("32");
+    if quantized && !trainer { Precision::PureBf16 } else { amp }
+}
+
+/// The optimizer and how it steps.
+pub(crate) fn optimizer(text: &str) -> (Optimizer, OptimizerImpl) {
+    const KINDS: &[(&[&str], Optimizer)] = &[
+        (&["adafactor"], Optimizer::Adafactor),
+        (&["galore"], Optimizer::Galore),
+        (&["apollo"], Optimizer::Galore),
+        (&["muon"], Optimizer::Muon),
+        (&["paged", "8"], Optimizer::PagedAdamW8bit),
+        (&["paged"], Optimizer::PagedAdamW),
+        (&["lion", "8"], Optimizer::AdamW8bit),
+        (&["lion"], Optimizer::Lion),
+        (&["8bit"], Optimizer::AdamW8bit),
+        (&["8-bit"], Optimizer::AdamW8bit),
+        (&["sgd", "momentum"], Optimizer::SgdMomentum),
+        (&["sgd", "nesterov"], Optimizer::SgdMomentum),
+        (&["sgd"], Optimizer::Sgd),
+        // One moment; its second moment is one number per layer.
+        (&["novograd"], Optimizer::SgdMomentum),
+        (&["rmsprop"], Optimizer::SgdMomentum),
+        (&["adagrad"], Optimizer::SgdMomentum),
+    ];
+    const WAYS: &[(&[&str], OptimizerImpl)] = &[
+        (&["in backward"], OptimizerImpl::InBackward),
+        (&["per layer"], OptimizerImpl::InBackward),
+        (&["fused"], OptimizerImpl::Fused),
+        (&["foreach"], OptimizerImpl::Foreach),
+        (&["loop"], OptimizerImpl::Loop),
+    ];
+    (first(KINDS, text).unwrap_or_default(), first(WAYS, text).unwrap_or_default())
+}
+
+/// Gradient checkpointing, where the row says anything about it.
+pub(crate) fn checkpointing(text: &str, offload: &str) -> Option<Checkpointing> {
+    let text = text.to_lowercase();
+    if text.is_empty() {
+        return None;
+    }
+    if text == "no" || text == "false" || text == "off" || text == "none" {
+        return Some(Checkpointing::Off);
+    }
+    if text.contains("selective") {
+        return Some(Checkpointing::Selective);
+    }
+    if text.contains("offload") || offload.to_lowercase().contains("activation") {
+        return Some(Checkpointing::Offloaded);
+    }
+    Some(Checkpointing::PerBlock)
+}
+
+/// Attention kernel.
+pub(crate) fn attention(text: &str) -> Attention {
+    const RULES: &[(&[&str], Attention)] = &[
+        (&["flash"], Attention::Flash),
+        (&["cudnn"], Attention::Flash),
+        (&["eager"], Attention::Eager),
+        (&["math"], Attention::Math),
+        (&["xformers"], Attention::Efficient),
+        (&["efficient"], Attention::Efficient),
+    ];
+    first(RULES, text).unwrap_or_default()
+}
+
+/// How logits and loss are computed.
+pub(crate) fn loss(text: &str) -> LossKernel {
+    const RULES: &[(&[&str], LossKernel)] = &[
+        (&["liger"], LossKernel::Fused),
+        (&["cut"], LossKernel::Fused),
+        (&["fused"], LossKernel::Fused),
+        (&["chunked"], LossKernel::Chunked),
+        (&["hf"], LossKernel::Upcast),
+        (&["bf16", "full"], LossKernel::NoUpcast),
+    ];
+    first(RULES, text).unwrap_or_default()
+}
+
+/// How several cards share the work.
+pub(crate) fn sharding(text: &str, offload: &str) -> Sharding {
+    const RULES: &[(&[&str], Sharding)] = &[
+        (&["ddp mode"], Sharding::Ddp),
+        (&["offload"], Sharding::Zero3Offload),
+        (&["device_map"], Sharding::DeviceMap),
+        (&["zero-3"], Sharding::Zero3),
+        (&["zero3"], Sharding::Zero3),
+        (&["zero-2"], Sharding::Zero2),
+        (&["zero2"], Sharding::Zero2),
+        (&["zero-1"], Sharding::Zero1),
+        (&["zero1"], Sharding::Zero1),
+        (&["fsdp"], Sharding::Zero3),
+        (&["ddp"], Sharding::Ddp),
+    ];
+    let sharding = first(RULES, text).unwrap_or_default();
+    let away = self::offload(offload) != Offload::None;
+    if away && sharding == Sharding::Zero3 { Sharding::Zero3Offload } else { sharding }
+}
+
+/// What waits in main memory.
+pub(crate) fn offload(text: &str) -> Offload {
+    let text = text.to_lowercase();
+    let state = text.contains("optimizer");
+    let weights = text.contains("param") || text.contains("weights");
+    match (state, weights) {
+        (true, true) => Offload::All,
+        (true, false) => Offload::Optimizer,
+        (false, true) => Offload::Weights,
+        (false, false) if text == "cpu" => Offload::All,
+        (false, false) => Offload::None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_of_optimizers() {
+        let cases = [
+            ("", Optimizer::AdamW, OptimizerImpl::Auto),
+            ("AdamW fused", Optimizer::AdamW, OptimizerImpl::Fused),
+            ("paged AdamW 8-bit in backward", Optimizer::PagedAdamW8bit, OptimizerImpl::InBackward),
+            ("PagedAdamW 32-bit (bnb)", Optimizer::PagedAdamW, OptimizerImpl::Auto),
+            ("Adafactor / Lion 8-bit", Optimizer::Adafactor, OptimizerImpl::Auto),
+            ("SGD momentum (timm default, assumed)", Optimizer::SgdMomentum, OptimizerImpl::Auto),
+            ("optimi-lion", Optimizer::Lion, OptimizerImpl::Auto),
+            ("no such thing", Optimizer::AdamW, OptimizerImpl::Auto),
+        ];
+        for (text, kind, way) in cases {
+            assert_eq!(optimizer(text), (kind, way), "{text}");
+        }
+    }
+
+    #[test]
+    fn words_of_methods() {
+        let cases = [
+            ("lora", "nf4", Some(Method::QLora)),
+            ("lora (8-bit base)", "int8", Some(Method::Lora)),
+            ("adapter-v2", "nf4-dq", Some(Method::QLora)),
+            ("inference", "bf16", None),
+            ("freeze backbone", "fp32", Some(Method::Head)),
+            ("full (LISA, few layers active)", "bf16", Some(Method::Freeze)),
+            ("from scratch", "", Some(Method::Scratch)),
+            ("something new", "", Some(Method::Full)),
+        ];
+        for (text, weights, method) in cases {
+            assert_eq!(super::method(text, weights).map(|m| m.0), method, "{text}");
+        }
+    }
+}
