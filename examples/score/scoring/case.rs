@@ -184,6 +184,16 @@ impl Verdict {
     }
 }
 
+impl Subject {
+    /// What the model was taken for.
+    pub(crate) fn taken_for(&self) -> &str {
+        match self {
+            Self::Step { model, .. } => model.family,
+            Self::Project { project, .. } => &project.model,
+        }
+    }
+}
+
 impl Scored {
     /// Signed relative error in percent, where there is a measured peak and an estimate.
     pub(crate) fn error(&self) -> Option<f64> {

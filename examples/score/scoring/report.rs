@@ -84,7 +84,7 @@ impl Summary {
     }
 }
 
-/// A value between the sorted values, interpolated as NumPy does.
+/// A value between the sorted values, interpolated as `NumPy` does.
 pub(crate) fn quantile(sorted: &[f64], share: f64) -> Option<f64> {
     let at = share * (sorted.len().checked_sub(1)?) as f64;
     let (low, high) = (sorted.get(at.floor() as usize)?, sorted.get(at.ceil() as usize)?);
@@ -105,7 +105,7 @@ pub(crate) fn each(scored: &[Scored]) -> String {
         let error = s.error().map_or_else(|| "-".to_owned(), |e| format!("{e:+.2}"));
         let _ = write!(
             out,
-            "{:10} {:>9} GiB measured {:>9} GiB estimated {:>8} % {:15} {:?} {} x{} {}",
+            "{:10} {:>9} GiB measured {:>9} GiB estimated {:>8} % {:15} {:?} {} x{} {} -> {}",
             case.id,
             gib(case.peak),
             gib(ours.map(|f| f.by(case.meter))),
@@ -115,6 +115,7 @@ pub(crate) fn each(scored: &[Scored]) -> String {
             case.domain.name(),
             case.cards,
             case.model,
+            case.subject.as_ref().map_or("?", |subject| subject.taken_for()),
         );
         if let (Some(trace), Some(ours)) = (case.trace, ours) {
             let part = |ours: Option<Bytes>, theirs: Option<Bytes>| match (ours, theirs) {
