@@ -3,6 +3,8 @@
 //! [`memory`] and [`time`] are pure functions of the project, the card and the catalog.
 
 pub mod measured;
+pub mod time;
+pub use time::time;
 
 use crate::catalog::{Catalog, Domain, Gpu};
 use crate::project::Project;
@@ -186,10 +188,4 @@ pub fn memory(project: &Project, gpu: Option<&Gpu>, catalog: &Catalog) -> Result
         Domain::Language => Err(CannotEstimate::NoModel),
         _ => measured::memory(project, model, gpu),
     }
-}
-
-/// Time of one step and of the whole run on `count` cards of this kind.
-pub fn time(project: &Project, gpu: &Gpu, count: u32, catalog: &Catalog) -> Result<TimeEstimate, CannotEstimate> {
-    let _ = (project, gpu, count, catalog);
-    Err(CannotEstimate::NoModel)
 }

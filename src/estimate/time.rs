@@ -1,0 +1,132 @@
+//! Time of a step and of a run, on any card and any number of them.
+//!
+//! A step is the sum of what cannot overlap: products at the rate that the card sustains, attention at a lower one, and
+//! the traffic of all other kernels at the card's bandwidth; never less than starting the kernels or preparing the data
+//! takes. Several cards add the traffic between them that backward does not hide.
+
+mod card;
+mod language;
+mod link;
+mod pictures;
+mod workload;
+
+pub use card::{Arithmetic, achieved, peak};
+pub use link::has_fast_link;
+pub use workload::Workload;
+
+use super::{Bottleneck, CannotEstimate, TimeEstimate};
+use crate::catalog::{Catalog, Gpu, GpuFamily, Vendor};
+use crate::project::{Project, Sharding};
+use crate::units::{Flops, Seconds};
+
+/// Rate of the attention core over that of large plain products (fitted; `FlashAttention`-2 reaches 50 to 70 % of peak
+/// forward and less backward).
+const ATTENTION_SHARE: f64 = 0.41;
+
+/// Processor time to start one kernel from Python with autograd.
+const KERNEL_START_S: f64 = 7e-6;
+
+/// Machines with game cards prepare data more slowly than the data-center machine of [`Workload::input`]: 8 to 16
+/// processor threads instead of 24 or more for each card.
+const DESKTOP_INPUT: f64 = 2.5;
+
+/// Bytes per second of an optimizer step on the processor (two channels of DDR5; servers have more).
+const HOST_MEMORY_RATE: f64 = 50e9;
+
+/// Share of the PCIe rate that weights coming from main memory reach.
+const HOST_COPY_SHARE: f64 = 0.7;
+
+/// Pictures and numbers on an ordinary processor (8 cores, AVX2): large products, fp32, FLOP/s. Judgement between 100
+/// (small convolutions) and 400 (large matrix products).
+const CPU_RATE: f64 = 150e9;
+/// Memory traffic of the same processor, bytes/s.
+const CPU_TRAFFIC_RATE: f64 = 30e9;
+/// Start of an operation there.
+const CPU_OPERATION_S: f64 = 3e-6;
+
+/// True where kernels that never write attention scores out exist for this card in a current `PyTorch`.
+pub fn has_flash(gpu: &Gpu) -> bool {
+    match gpu.vendor {
+        Vendor::Nvidia => gpu.compute_capability.is_some_and(|c| c >= 8.0),
+        // AOTriton: MI200, MI300, RDNA 3 and later
+        Vendor::Amd => gpu.rates.bf16.is_some(),
+        _ => false,
+    }
+}
+
+/// Time of one step and of the whole run on `count` cards of this kind.
+pub fn time(project: &Project, gpu: &Gpu, count: u32, catalog: &Catalog) -> Result<TimeEstimate, CannotEstimate> {
+    Workload::new(project, has_flash(gpu), catalog)?.on(gpu, count, project.hardware.sharding)
+}
+
+impl Workload {
+    /// Time of the run on `count` cards.
+    pub fn on(&self, gpu: &Gpu, count: u32, sharding: Sharding) -> Result<TimeEstimate, CannotEstimate> {
+        let count = count.max(1);
+        let rate = achieved(gpu, self.arithmetic).ok_or(CannotEstimate::CardDoesNotApply)?;
+        let (peak, _) = peak(gpu, self.arithmetic).ok_or(CannotEstimate::CardDoesNotApply)?;
+        let arithmetic = self.products / (rate * self.product_speed) + self.attention / (rate * ATTENTION_SHARE);
+        let memory = self.traffic / card::traffic_rate(gpu);
+        let start = self.kernels * KERNEL_START_S;
+        let desktop = !matches!(gpu.family, GpuFamily::Datacenter | GpuFamily::Accelerator);
+        let input = self.input * if desktop { DESKTOP_INPUT } else { 1.0 };
+        let from_host = self.from_host / (link::pcie(gpu) * HOST_COPY_SHARE);
+        let busy = arithmetic + memory;
+        let micro = busy.max(start).max(input).max(from_host);
+
+        let replicas = if sharding == Sharding::DeviceMap { 1.0 } else { f64::from(count) };
+        let offloaded = self.host_step || sharding == Sharding::Zero3Offload;
+        let divided = !matches!(sharding, Sharding::Auto | Sharding::Ddp | Sharding::DeviceMap);
+        let optimizer = if offloaded {
+            self.optimizer / HOST_MEMORY_RATE
+        } else {
+            self.optimizer / card::traffic_rate(gpu) / if divided { f64::from(count) } else { 1.0 }
+        };
+        let traffic = link::Traffic {
+            weights: self.weights * self.weight_bytes.min(2.0),
+            gradients: self.trained * self.gradient_bytes,
+            accumulation: self.accumulation,
+            passes: self.passes,
+        };
+        let between = if count > 1 {
+            let seconds = link::volume(&traffic, count, sharding) / link::ring(gpu, count);
+            let hides = if sharding == Sharding::Ddp || sharding == Sharding::Auto { 1.0 } else { self.accumulation };
+            link::exposed(seconds, busy * hides * 0.6)
+        } else {
+            0.0
+        };
+        let stragglers = if count > 1 { 1.0 + link::STRAGGLERS } else { 1.0 };
+        let step = (self.accumulation * micro * stragglers) + optimizer + between;
+        let steps = (self.samples / (self.micro_batch * self.accumulation * replicas)).ceil().max(1.0);
+        if !(step.is_finite() && steps.is_finite()) {
+            return Err(CannotEstimate::TooLarge);
+        }
+        let bottleneck = if between > self.accumulation * micro * 0.5 {
+            Bottleneck::Communication
+        } else if micro > busy * 1.001 {
+            Bottleneck::Input
+        } else if memory > arithmetic {
+            Bottleneck::Memory
+        } else {
+            Bottleneck::Compute
+        };
+        let flops = self.model * self.accumulation * replicas;
+        Ok(TimeEstimate {
+            flops: Flops(flops),
+            step: Seconds(step),
+            steps,
+            run: Seconds(step * steps),
+            band: self.band + if count > 8 { 0.15 } else { 0.0 },
+            bottleneck,
+            mfu: flops / (step * peak * f64::from(count)),
+        })
+    }
+
+    /// Time of the run on an ordinary processor, in fp32.
+    pub fn on_cpu(&self) -> Seconds {
+        let work = (self.products + self.attention) / CPU_RATE + self.traffic / CPU_TRAFFIC_RATE;
+        let micro = work.max(self.input * DESKTOP_INPUT) + self.kernels * CPU_OPERATION_S;
+        let step = self.accumulation * micro + self.optimizer / CPU_TRAFFIC_RATE;
+        Seconds(step * (self.samples / (self.micro_batch * self.accumulation)).ceil().max(1.0))
+    }
+}

@@ -1,0 +1,253 @@
+//! The work of everything that is not a language model: from multiply-accumulates and activation counts where the
+//! catalog has them, from parameters where it has not.
+
+use super::workload::{Backward, Workload, arithmetic, traffic_of};
+use crate::catalog::{DiffusionModel, OtherModel, VisionModel};
+use crate::project::{BaseFormat, Checkpointing, Method, Precision, Project};
+
+/// Bytes moved for each output of a convolution, forward and backward with its norm and activation (16 bit; fitted).
+const CONVOLUTION_BYTES: f64 = 86.0;
+/// The same for linear layers and attention of vision transformers.
+const TRANSFORMER_BYTES: f64 = 49.0;
+
+/// Convolutions run faster than their plain operation count says (Winograd, implicit products; fitted).
+const CONVOLUTION_SPEED: f64 = 1.35;
+
+/// Reading, decoding and augmenting one picture of 224 pixels on a data-center machine: ResNet-50 stops at 3,080
+/// pictures a second and card on H200 and B200 alike (lambdal/deeplearning-benchmark).
+const PICTURE_SECONDS: f64 = 1.0 / 3080.0;
+/// The least that the Python side of a data loader takes for a sample.
+const SAMPLE_SECONDS: f64 = 15e-6;
+
+/// Kernels of a step of a mid-sized convolutional network (`ResNet-50`: 161 layers, three kernels each, both ways).
+const NETWORK_KERNELS: f64 = 1000.0;
+/// Kernels of a step of a denoiser (SD 1.5: about 700 modules).
+const DENOISER_KERNELS: f64 = 4000.0;
+/// Kernels of a step of a small network.
+const SMALL_KERNELS: f64 = 120.0;
+
+/// Multiply-accumulates for each weight and picture of 224 pixels where the catalog has no count (`ResNet-50`:
+/// 4.1 GMAC, 25.6 M weights).
+const MACS_PER_WEIGHT: f64 = 160.0;
+/// Outputs for each multiply-accumulate where the catalog has no count (`ResNet-50`: 11.1 M for 4.1 GMAC).
+const OUTPUTS_PER_MAC: f64 = 2.7e-3;
+
+/// Self-attention of a UNet over its other operations at native size (SD 1.5: five layers of 4,096 tokens and width
+/// 320 are 16 %, SDXL 12 %).
+const UNET_ATTENTION: f64 = 0.14;
+
+/// Tokens per second of sound in a speech encoder (Whisper: 1,500 for 30 s).
+const TOKENS_PER_SECOND: f64 = 50.0;
+
+/// First number in a printed cell (`19+38`, `320-640`, `1,500 encoder frames`).
+fn first(cell: &str) -> Option<f64> {
+    let start = cell.find(|c: char| c.is_ascii_digit())?;
+    let digits: String = cell[start..]
+        .chars()
+        .take_while(|c| c.is_ascii_digit() || *c == ',' || *c == '.')
+        .filter(|c| *c != ',')
+        .collect();
+    digits.trim_end_matches('.').parse().ok()
+}
+
+/// Sum of the numbers in a cell like `19+38`.
+fn sum(cell: &str) -> Option<f64> {
+    let total: f64 = cell.split('+').filter_map(first).sum();
+    (total > 0.0).then_some(total)
+}
+
+/// Pixels of a printed size: `512` or `480 x 720`.
+fn pixels(cell: &str) -> Option<f64> {
+    let (w, h) = cell.split_once('x').unwrap_or((cell, cell));
+    Some(first(w)? * first(h)?)
+}
+
+/// One forward pass over one sample.
+struct Pass {
+    /// Operations of products.
+    products: f64,
+    /// Operations of attention not in `products`.
+    attention: f64,
+    /// Bytes moved forward and backward together.
+    traffic: f64,
+    weights: f64,
+    kernels: f64,
+    input: f64,
+    speed: f64,
+    band: f64,
+}
+
+fn run(project: &Project, pass: &Pass) -> Workload {
+    let batch = project.micro_batch as f64;
+    let adapter_share = adapters(project, pass.weights);
+    let back = Backward::of(project, adapter_share);
+    let recompute = match project.checkpointing {
+        Checkpointing::Off => 0.0,
+        Checkpointing::Selective => 0.1,
+        Checkpointing::PerBlock | Checkpointing::Offloaded => 1.0,
+    };
+    let model =
+        batch * (pass.products * (1.0 + back.weights + back.inputs) + pass.attention * (1.0 + 2.0 * back.inputs));
+    let directions = (1.0 + 2.0 * back.inputs + recompute) / 3.0;
+    let passes = 1.0 + back.inputs + recompute;
+    let adapter = if project.method.is_adapter() { 1.3 } else { 1.0 };
+    let half = project.precision != Precision::Fp32;
+    let cast = if half && !matches!(project.precision, Precision::PureBf16) { 6.0 } else { 0.0 };
+    let frozen_16 = project.method.is_adapter();
+    let weight_bytes = match project.base {
+        BaseFormat::Nf4 | BaseFormat::Nf4Double | BaseFormat::Int4 => 0.55,
+        BaseFormat::Int8 | BaseFormat::Fp8 => 1.0,
+        BaseFormat::Bf16 => 2.0,
+        BaseFormat::AsPrecision if half && frozen_16 => 2.0,
+        BaseFormat::Fp32 | BaseFormat::AsPrecision => 4.0,
+    };
+    Workload {
+        products: model + batch * pass.products * recompute,
+        attention: batch * pass.attention * recompute,
+        product_speed: pass.speed,
+        traffic: batch * pass.traffic * directions * adapter * traffic_of(project.precision)
+            + pass.weights * (2.0 * passes + cast + 10.0 * back.weights.min(1.0)),
+        kernels: pass.kernels * (0.35 * (1.0 + recompute) + 0.65 * back.inputs) * adapter,
+        input: batch * pass.input,
+        model,
+        optimizer: 0.0,
+        weights: pass.weights,
+        trained: pass.weights * back.trained.min(1.0),
+        weight_bytes,
+        gradient_bytes: if matches!(project.precision, Precision::PureBf16 | Precision::MasterBf16) {
+            2.0
+        } else {
+            4.0
+        },
+        passes,
+        arithmetic: arithmetic(project, true),
+        micro_batch: batch,
+        accumulation: project.accumulation as f64,
+        samples: project.samples as f64 * project.epochs,
+        host_step: false,
+        from_host: 0.0,
+        band: pass.band,
+    }
+}
+
+/// Adapter weights over base weights: a few thousandths for each 16 of rank (SDXL at rank 32: 0.9 %).
+fn adapters(project: &Project, _weights: f64) -> f64 {
+    if project.method.is_adapter() { (0.0045 * project.lora.rank as f64 / 16.0).min(1.0) } else { 0.0 }
+}
+
+pub(super) fn vision(project: &Project, params: f64, v: &VisionModel) -> Workload {
+    let side = project.image_side.max(1) as f64;
+    let reference = if v.resolution > 0.0 { v.resolution } else { 224.0 };
+    // A volume keeps its depth unless the project says otherwise.
+    let depth = v.depth.max(1.0);
+    let frames = if depth > 1.0 && project.frames <= 1 { depth } else { project.frames.max(1) as f64 };
+    let scale = (side / reference).powi(2) * frames / depth;
+    let (gmacs, known) = match v.gmacs {
+        Some(g) => (g, true),
+        None => (params * MACS_PER_WEIGHT * (reference / 224.0).powi(2) / 1e9, false),
+    };
+    let outputs = v.activations_m.map_or(gmacs * 1e9 * OUTPUTS_PER_MAC, |a| a * 1e6);
+    let transformer = !v.heads.is_empty();
+    let small = params < 2e6;
+    run(
+        project,
+        &Pass {
+            products: 2e9 * gmacs * scale,
+            attention: 0.0,
+            traffic: outputs * scale * if transformer { TRANSFORMER_BYTES } else { CONVOLUTION_BYTES },
+            weights: params,
+            kernels: if small { SMALL_KERNELS } else { NETWORK_KERNELS },
+            input: SAMPLE_SECONDS + PICTURE_SECONDS * (side / 224.0).powi(2),
+            speed: if transformer { 1.0 } else { CONVOLUTION_SPEED },
+            band: if known { 0.35 } else { 0.7 },
+        },
+    )
+}
+
+pub(super) fn diffusion(project: &Project, d: &DiffusionModel) -> Workload {
+    let side = project.image_side.max(1) as f64;
+    let native = pixels(d.native_resolution).unwrap_or(512.0 * 512.0).max(1.0);
+    let temporal = d.downscale_temporal.unwrap_or(1.0).max(1.0);
+    let latent_frames = |frames: f64| ((frames - 1.0) / temporal).floor() + 1.0;
+    let frames = latent_frames(project.frames.max(1) as f64);
+    let native_frames = latent_frames(d.native_frames.unwrap_or(1.0).max(1.0));
+    let scale = side * side / native * frames / native_frames;
+    let params = d.denoiser_params as f64;
+    let down = d.downscale_spatial.unwrap_or(8.0).max(1.0);
+    let patch = first(d.patch).unwrap_or(1.0).max(1.0);
+    let unet = d.denoiser.contains("UNet") || first(d.hidden).is_none() || sum(d.blocks).is_none();
+    let image_tokens = (side / down / patch).powi(2) * frames;
+    let tokens = image_tokens + d.text_length.unwrap_or(0.0);
+    let (products, known) = match d.gmacs {
+        Some(g) => (2e9 * g * scale, true),
+        None if unet => (2.0 * params * 400.0 * scale, false),
+        None => (2.0 * params * tokens, false),
+    };
+    let attention = if unet {
+        UNET_ATTENTION * products * scale
+    } else {
+        4.0 * tokens * tokens * first(d.hidden).unwrap_or(0.0) * sum(d.blocks).unwrap_or(0.0)
+    };
+    let outputs = match d.activations_m {
+        Some(a) => a * 1e6 * scale,
+        None => tokens * first(d.hidden).unwrap_or(1280.0) * sum(d.blocks).unwrap_or(40.0) * 12.0,
+    };
+    // Encoders run in every step unless their outputs were kept: one forward pass of the VAE (about 1.1 TMAC for
+    // 1,024 pixels) and of the text encoders.
+    let encoders = if project.cached_latents {
+        0.0
+    } else {
+        let text: f64 = d.text_encoders.iter().map(|t| t.params as f64).sum();
+        2.2e12 * side * side / (1024.0 * 1024.0) * project.frames.max(1) as f64
+            + 2.0 * text * d.text_length.unwrap_or(77.0)
+    };
+    let mut load = run(
+        project,
+        &Pass {
+            products,
+            attention,
+            traffic: outputs * if unet { CONVOLUTION_BYTES } else { TRANSFORMER_BYTES },
+            weights: params,
+            kernels: DENOISER_KERNELS,
+            input: SAMPLE_SECONDS,
+            speed: 1.0,
+            band: if known { 0.45 } else { 0.8 },
+        },
+    );
+    load.products += encoders * project.micro_batch as f64;
+    load
+}
+
+pub(super) fn other(project: &Project, params: f64, o: &OtherModel, small: bool) -> Workload {
+    let tokens = if small {
+        1.0
+    } else if o.kind.contains("vision") || o.kind.contains("language") {
+        project.sequence.max(1) as f64
+    } else {
+        (project.audio_seconds * TOKENS_PER_SECOND).max(1.0)
+    };
+    let layers = sum(o.layers).unwrap_or(if small { 4.0 } else { 24.0 });
+    let hidden = first(o.hidden).unwrap_or_else(|| (params / layers.max(1.0) / 12.0).sqrt());
+    let products = 2.0 * params * tokens;
+    let attention = if small { 0.0 } else { 4.0 * tokens * tokens * hidden * layers };
+    // Vocabulary-sized outputs of speech and vision-language decoders are within the band.
+    let quantized = project.method == Method::QLora;
+    let mut load = run(
+        project,
+        &Pass {
+            products,
+            attention,
+            traffic: tokens * hidden * layers * 420.0,
+            weights: params,
+            kernels: if small { SMALL_KERNELS } else { layers * 60.0 + 100.0 },
+            input: SAMPLE_SECONDS + if small { 0.0 } else { 2e-3 },
+            speed: 1.0,
+            band: 0.7,
+        },
+    );
+    if quantized {
+        load.traffic += params * 4.75 * load.passes;
+        load.weight_bytes = 0.55;
+    }
+    load
+}
