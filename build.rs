@@ -11,8 +11,9 @@ fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     println!("cargo::rerun-if-changed=build");
     println!("cargo::rerun-if-changed=src/catalog/data");
-    println!("cargo::rerun-if-changed=src/catalog/language.rs");
-    println!("cargo::rerun-if-changed=src/catalog/params.rs");
+    for shared in ["grammar", "language", "params"] {
+        println!("cargo::rerun-if-changed=src/catalog/{shared}.rs");
+    }
     let read = |file: &str| fs::read_to_string(data.join(file)).map_err(|e| format!("src/catalog/data/{file}: {e}"));
     let written = build::compile(read).and_then(|tables| {
         let out = env::var("OUT_DIR").map_err(|e| e.to_string())?;

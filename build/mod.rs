@@ -2,9 +2,21 @@
 
 mod checks;
 mod render;
+mod rows;
 mod schema;
 mod table;
 mod usable;
+
+// What the library and its compiler share.
+#[allow(dead_code, unreachable_pub)]
+#[path = "../src/catalog/grammar.rs"]
+mod grammar;
+#[allow(dead_code, unreachable_pub)]
+#[path = "../src/catalog/language.rs"]
+mod language;
+#[allow(unreachable_pub)]
+#[path = "../src/catalog/params.rs"]
+mod params;
 
 use table::{Broken, Table};
 
@@ -14,6 +26,7 @@ pub(crate) struct Tables {
     pub(crate) offers: Table,
     pub(crate) free: Table,
     pub(crate) language: Table,
+    pub(crate) published: Table,
     pub(crate) vision: Table,
     pub(crate) diffusion: Table,
     pub(crate) other: Table,
@@ -31,6 +44,7 @@ pub(crate) fn compile(read: impl Fn(&str) -> Result<String, String>) -> Result<S
         offers: table(&schema::CLOUD)?,
         free: table(&schema::FREE)?,
         language: table(&schema::LLM)?,
+        published: table(&schema::PUBLISHED)?,
         vision: table(&schema::VISION)?,
         diffusion: table(&schema::DIFFUSION)?,
         other: table(&schema::OTHER)?,

@@ -1,6 +1,7 @@
 //! Writes checked rows as Rust source.
 
 use super::Tables;
+use super::rows;
 use super::table::{Row, Table};
 use super::usable;
 use std::fmt::Write;
@@ -25,14 +26,14 @@ pub(crate) fn render(tables: &Tables) -> String {
         .chain(tables.diffusion.rows.iter().map(diffusion_model))
         .chain(tables.other.rows.iter().map(other_model));
     write_table(&mut out, "MODELS", "Model", models);
-    write_table(&mut out, "OFFERS", "Offer", rows(&tables.offers, offer));
-    write_table(&mut out, "FREE", "FreeTier", rows(&tables.free, free_tier));
-    write_table(&mut out, "PRESETS", "Preset", rows(&tables.presets, preset));
-    write_table(&mut out, "MEASURED_THROUGHPUT", "Throughput", rows(&tables.throughput, throughput));
+    write_table(&mut out, "OFFERS", "Offer", each(&tables.offers, offer));
+    write_table(&mut out, "FREE", "FreeTier", each(&tables.free, free_tier));
+    write_table(&mut out, "PRESETS", "Preset", each(&tables.presets, preset));
+    write_table(&mut out, "MEASURED_THROUGHPUT", "Throughput", each(&tables.throughput, throughput));
     out
 }
 
-fn rows<'a>(table: &'a Table, row: impl Fn(&Row) -> Value + 'a) -> impl Iterator<Item = Value> + 'a {
+fn each<'a>(table: &'a Table, row: impl Fn(&Row) -> Value + 'a) -> impl Iterator<Item = Value> + 'a {
     table.rows.iter().map(row)
 }
 
@@ -104,9 +105,6 @@ const FAMILIES: &[(&str, &str)] = &[
     ("apple", "Apple"),
     ("accelerator", "Accelerator"),
 ];
-
-const LANGUAGE_KINDS: &[(&str, &str)] =
-    &[("decoder", "Decoder"), ("encoder", "Encoder"), ("encoder-decoder", "EncoderDecoder")];
 
 /// A card, once for every memory size it is sold with. The table's own row is the largest; the others leave out the
 /// prices, which belong to it.
@@ -261,44 +259,37 @@ fn model(row: &Row, repo: &str, domain: &str, params: u64, dated: bool, architec
 }
 
 fn language_model(row: &Row) -> Value {
+    let m = rows::language(row);
     let kind = Fields::of("LanguageModel")
-        .put("kind", variant("LanguageKind", LANGUAGE_KINDS, row.text("kind")))
-        .text("family", row.text("family"))
-        .whole("params_active", row.count("params_active"))
-        .whole("layers", row.count("layers"))
-        .whole("hidden", row.count("hidden"))
-        .whole("intermediate", row.count("intermediate"))
-        .whole("heads", row.count("heads"))
-        .whole("kv_heads", row.count("kv_heads"))
-        .whole("head_dim", row.count("head_dim"))
-        .whole("vocab", row.count("vocab"))
-        .put("tied_embeddings", (row.text("tied_embeddings") == "yes").to_string())
-        .put("gated", (row.text("mlp") == "gated").to_string())
-        .text("norm", row.text("norm"))
-        .text("attention", row.text("attention"))
-        .whole("moe_experts", row.count("moe_experts"))
-        .whole("moe_active", row.count("moe_active"))
-        .whole("moe_shared", row.count("moe_shared"))
-        .whole("moe_intermediate", row.count("moe_intermediate"))
-        .text("dense_layers_first", row.text("dense_layers_first"))
-        .whole("max_context", row.count("max_context"))
-        .text("bias", row.text("qkv_bias"))
-        .text("positional", row.text("positional"));
+        .put("kind", format!("LanguageKind::{:?}", m.kind))
+        .text("family", m.family)
+        .whole("params_active", m.params_active)
+        .whole("layers", m.layers.into())
+        .whole("hidden", m.hidden.into())
+        .whole("intermediate", m.intermediate.into())
+        .whole("heads", m.heads.into())
+        .whole("kv_heads", m.kv_heads.into())
+        .whole("head_dim", m.head_dim.into())
+        .whole("vocab", m.vocab.into())
+        .put("tied_embeddings", m.tied_embeddings.to_string())
+        .put("gated", m.gated.to_string())
+        .text("norm", m.norm)
+        .text("attention", m.attention)
+        .whole("moe_experts", m.moe_experts.into())
+        .whole("moe_active", m.moe_active.into())
+        .whole("moe_shared", m.moe_shared.into())
+        .whole("moe_intermediate", m.moe_intermediate.into())
+        .text("dense_layers_first", m.dense_layers_first)
+        .whole("max_context", m.max_context.into())
+        .text("bias", m.bias)
+        .text("positional", m.positional)
+        .text("extras", m.extras);
     model(row, row.text("hf_repo"), "Language", row.count("params_total"), true, "Language", kind)
-}
-
-/// The side and the depth of an input: `224`, `128x128x128`, `224 x 16 frames`, `128 in, 512 out`.
-fn input_size(printed: &str) -> (f64, f64) {
-    let numbers: Vec<f64> =
-        printed.split(|c: char| !c.is_ascii_digit()).filter_map(|digits| digits.parse().ok()).collect();
-    let side = numbers.first().copied().unwrap_or(0.0);
-    let depth = if printed.contains('x') { numbers.get(1).copied().unwrap_or(1.0) } else { 1.0 };
-    (side, depth)
 }
 
 fn vision_model(row: &Row) -> Value {
     let params = row.number("params_m").unwrap_or(0.0) * 1e6;
-    let (resolution, depth) = input_size(row.text("default_resolution"));
+    let (resolution, depth) = rows::input_size(row.text("default_resolution"));
     let kind = Fields::of("VisionModel")
         .text("kind", row.text("kind"))
         .put("resolution", format!("{resolution:?}"))
@@ -317,12 +308,6 @@ fn part(name: &str, params: u64) -> String {
     format!("Part {{ name: {name:?}, params: {params} }}")
 }
 
-/// The text tokens that all encoders hand on together: `77 + 256 (T5)` are 333. Digits inside names do not count.
-fn text_length(printed: &str) -> Option<f64> {
-    let lengths: Vec<f64> = printed.split([' ', '(', ')']).filter_map(|word| word.parse().ok()).collect();
-    (!lengths.is_empty()).then(|| lengths.iter().sum())
-}
-
 fn diffusion_model(row: &Row) -> Value {
     let denoisers = if row.text("denoiser_params").starts_with("2 x ") { 2 } else { 1 };
     let params = row.count("denoiser_params");
@@ -331,9 +316,8 @@ fn diffusion_model(row: &Row) -> Value {
         .filter(|column| !row.text(column).is_empty())
         .map(|column| part(row.text(column), row.count(&format!("{column}_params"))))
         .collect();
-    // "frozen SD1.5 UNet 859520964"
-    let frozen = row.text("other_parts").strip_prefix("frozen ").and_then(|part| part.rsplit_once(' '));
-    let frozen = frozen.map_or(String::new(), |(name, params)| part(name, params.parse().unwrap_or(0)));
+    let frozen = rows::frozen(row.text("other_parts"));
+    let frozen = frozen.map_or(String::new(), |(name, params)| part(name, params));
     let kind = Fields::of("DiffusionModel")
         .text("kind", row.text("kind"))
         .text("denoiser", row.text("denoiser"))
@@ -349,7 +333,7 @@ fn diffusion_model(row: &Row) -> Value {
         .text("blocks", row.text("blocks"))
         .text("hidden", row.text("hidden"))
         .text("heads", row.text("heads"))
-        .optional("text_length", text_length(row.text("text_length")))
+        .optional("text_length", rows::text_length(row.text("text_length")))
         .text("native_resolution", row.text("native_resolution"))
         .optional("native_frames", row.number("native_frames"))
         .optional("gmacs", row.number("gmacs_native_no_attention_matmul"))

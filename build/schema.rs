@@ -176,18 +176,50 @@ pub(crate) static LLM: Schema = Schema {
         must("max_context", Whole(64.0..=16_777_216.0)),
         must("qkv_bias", BIAS),
         must("positional", POSITIONAL),
+        may("extras", Text),
         must("release", Month),
         must("licence", Text),
         must("source", Text),
     ],
 };
 
+/// Parameter counts that somebody else published.
+pub(crate) static PUBLISHED: Schema = Schema {
+    file: "llm_published.csv",
+    columns: &[must("id", Id), must("published", Whole(1e5..=1e13)), must("source", Text)],
+};
+
+/// What a vision model does.
+const VISION_KINDS: Cell = OneOf(&[
+    "GAN",
+    "captioning",
+    "classification",
+    "classification (MNIST)",
+    "depth",
+    "detection",
+    "document",
+    "image translation GAN",
+    "image-text contrastive",
+    "instance segmentation",
+    "keypoints",
+    "medical segmentation",
+    "open-vocabulary detection",
+    "promptable segmentation",
+    "promptable segmentation, video",
+    "segmentation",
+    "self-supervised backbone",
+    "self-supervised pre-training",
+    "semantic segmentation",
+    "super-resolution",
+    "video self-supervised",
+]);
+
 pub(crate) static VISION: Schema = Schema {
     file: "vision.csv",
     columns: &[
         must("id", Id),
         must("name", Text),
-        must("kind", Text),
+        must("kind", VISION_KINDS),
         must("params_m", Sum(0.001..=50_000.0)),
         must("default_resolution", Text),
         may("gmacs_at_default", Sum(0.0001..=100_000.0)),
@@ -234,12 +266,33 @@ pub(crate) static DIFFUSION: Schema = Schema {
     ],
 };
 
+/// What a model of `audio_other.csv` does.
+const OTHER_KINDS: Cell = OneOf(&[
+    "audio classification",
+    "audio codec",
+    "audio-text contrastive",
+    "graph",
+    "reinforcement learning",
+    "singing voice conversion",
+    "speech encoder",
+    "speech recognition",
+    "speech translation",
+    "tabular",
+    "text to audio",
+    "text to music",
+    "text to speech",
+    "text to speech, few-shot voice cloning",
+    "time series",
+    "vision-language",
+    "voice conversion",
+]);
+
 pub(crate) static OTHER: Schema = Schema {
     file: "audio_other.csv",
     columns: &[
         must("id", Id),
         must("name", Text),
-        must("kind", Text),
+        must("kind", OTHER_KINDS),
         may("params_total", Whole(1e3..=1e13)),
         may("main_part", Text),
         may("main_params", Whole(1e3..=1e13)),

@@ -27,6 +27,7 @@ impl fmt::Display for Broken {
 
 /// A file whose cells all have the form that its schema asks for.
 pub(crate) struct Table {
+    pub(crate) file: &'static str,
     pub(crate) rows: Vec<Row>,
     ids: BTreeMap<&'static str, usize>,
 }
@@ -61,7 +62,7 @@ impl Table {
             return Err(broken(1, format!("the column {extra:?} is not known")));
         }
 
-        let mut table = Self { rows: Vec::new(), ids: BTreeMap::new() };
+        let mut table = Self { file: schema.file, rows: Vec::new(), ids: BTreeMap::new() };
         for record in reader.records() {
             let record = record.map_err(|e| broken(e.position().map_or(0, csv::Position::line), e.to_string()))?;
             let line = record.position().map_or(0, csv::Position::line);

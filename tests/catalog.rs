@@ -1,14 +1,14 @@
 //! The bundled catalog is whole, and what PyTorch can use of a card is what people see.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use enough_gpu::catalog::{Architecture, Catalog, Domain};
+use enough_gpu::catalog::{Architecture, Catalog, Domain, params};
 use std::collections::HashSet;
 
 #[test]
 fn every_table_is_there() {
     let catalog = Catalog::bundled();
     assert!(catalog.gpus.len() >= 194, "{} cards", catalog.gpus.len());
-    assert_eq!(catalog.models.len(), 312 + 233 + 42 + 111);
+    assert_eq!(catalog.models.len(), 312 + 234 + 42 + 111);
     assert_eq!(catalog.offers.len(), 334);
     assert_eq!(catalog.free.len(), 26);
     assert_eq!(catalog.presets.len(), 78);
@@ -84,4 +84,19 @@ fn composite_cells_are_added_up() {
     assert_eq!(catalog.model("pix2pix").unwrap().params, 57_182_000);
     let Architecture::Vision(volume) = &catalog.model("nnunet-3d").unwrap().architecture else { panic!() };
     assert_eq!((volume.resolution, volume.depth), (128.0, 128.0));
+}
+
+#[test]
+fn parameter_counts_follow_from_the_architecture() {
+    let catalog = Catalog::bundled();
+    let (mut exact, mut counted) = (0, 0);
+    for model in catalog.models.iter() {
+        let Some(count) = model.language().and_then(|m| params::count(m).unwrap()) else { continue };
+        let away = count.total.abs_diff(model.params) as f64 / model.params as f64;
+        assert!(away < 0.01, "{}: {} stated, {} counted", model.id, model.params, count.total);
+        exact += usize::from(away == 0.0);
+        counted += 1;
+    }
+    println!("{exact} of {counted} exact");
+    assert_eq!(counted, 309);
 }

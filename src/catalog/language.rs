@@ -1,5 +1,7 @@
 //! The architecture of a language model, as a row of `llm.csv` states it.
 
+use super::grammar::{AttentionPlan, ExpertLayers, Extras, Norms, UnknownWord};
+
 /// Transformer family kind of a language model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs)]
@@ -56,4 +58,28 @@ pub struct LanguageModel {
     pub bias: &'static str,
     /// `rope`, `learned`, `relative`, `alibi`.
     pub positional: &'static str,
+    /// Parts beside the usual ones, see [`Extras`]: `token-types=2,pooler`; empty for most.
+    pub extras: &'static str,
+}
+
+impl LanguageModel {
+    /// The `norm` column, parsed.
+    pub fn norms(&self) -> Result<Norms, UnknownWord> {
+        Norms::parse(self.norm)
+    }
+
+    /// The `attention` column, parsed.
+    pub fn attention_plan(&self) -> Result<AttentionPlan, UnknownWord> {
+        AttentionPlan::parse(self.attention)
+    }
+
+    /// Which layers have experts, in a model that has any.
+    pub fn expert_layers(&self) -> Result<ExpertLayers, UnknownWord> {
+        ExpertLayers::parse(self.dense_layers_first)
+    }
+
+    /// The `extras` column, parsed.
+    pub fn extra_parts(&self) -> Result<Extras, UnknownWord> {
+        Extras::parse(self.extras)
+    }
 }

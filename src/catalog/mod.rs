@@ -2,7 +2,9 @@
 //!
 //! The facts live as CSV under `data/`, are checked and turned into Rust tables by `build.rs`, and are compiled in.
 
+pub mod grammar;
 mod language;
+pub mod params;
 mod types;
 pub use language::*;
 pub use types::*;

@@ -150,5 +150,7 @@ fn by_family(row: &Row<'_>) -> Option<LanguageModel> {
         max_context: family.context.max(if family.positional == "learned" { size("seq").unwrap_or(0) } else { 0 }),
         bias: family.bias,
         positional: family.positional,
+        // The encoders among the traced cases are BERT.
+        extras: if family.kind == LanguageKind::Encoder { "token-types=2,pooler" } else { "" },
     })
 }
