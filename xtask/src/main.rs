@@ -1,2 +1,41 @@
 //! The project's only automation: `cargo xtask serve | build | test`.
-fn main() {}
+//!
+//! Each command first makes sure of the tools it needs, so that a clean clone on a machine with Rust and a C linker is
+//! all it takes.
+#![forbid(unsafe_code)]
+
+mod browser;
+mod page;
+mod shell;
+mod test;
+mod tools;
+
+use std::process::ExitCode;
+
+const HELP: &str = "\
+cargo xtask serve [--port N]   build the page, serve it on 127.0.0.1 (8080, or the next free port), reload on change
+cargo xtask build              make the deployable page in dist/; it works under any path of any static host
+cargo xtask test               formatting, lints, native tests, tests in a headless browser, tests of the built page
+cargo xtask help               this text
+
+Each command installs what it needs and is not there yet: the wasm32-unknown-unknown target, Trunk, wasm-bindgen-cli,
+and for `test` a Chromium with its driver. Tools that have to be built go to $CARGO_HOME/tools, once for all clones.";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let done = match words.as_slice() {
+        ["serve", options @ ..] => page::port(options).and_then(page::serve),
+        ["build"] => page::build_with_tools(),
+        ["test"] => Ok(test::run()),
+        [] | ["help" | "-h" | "--help"] => {
+            println!("{HELP}");
+            Ok(ExitCode::SUCCESS)
+        }
+        other => Err(format!("`{}` is not a command of this project.\n\n{HELP}", other.join(" "))),
+    };
+    done.unwrap_or_else(|sentence| {
+        eprintln!("error: {sentence}");
+        ExitCode::FAILURE
+    })
+}
