@@ -8,7 +8,7 @@ use std::collections::HashSet;
 fn every_table_is_there() {
     let catalog = Catalog::bundled();
     assert!(catalog.gpus.len() >= 194, "{} cards", catalog.gpus.len());
-    assert_eq!(catalog.models.len(), 312 + 234 + 42 + 111);
+    assert_eq!(catalog.models.len(), 332 + 234 + 42 + 111);
     assert_eq!(catalog.offers.len(), 334);
     assert_eq!(catalog.free.len(), 26);
     assert_eq!(catalog.presets.len(), 78);
@@ -98,5 +98,5 @@ fn parameter_counts_follow_from_the_architecture() {
         counted += 1;
     }
     println!("{exact} of {counted} exact");
-    assert_eq!(counted, 309);
+    assert_eq!(counted, 329);
 }

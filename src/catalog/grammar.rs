@@ -312,6 +312,10 @@ pub struct Extras {
     pub dense_beside_experts: bool,
     /// Vocabulary of the embedding that every layer adds (`ple-vocab`).
     pub per_layer_vocab: u64,
+    /// A square layer on the relative positions in every layer (`relative-projection`: Transformer-XL, `XLNet`).
+    pub relative_projection: bool,
+    /// Keys and values also of the segment before, which is kept without gradient (`segment-memory`).
+    pub segment_memory: bool,
 }
 
 impl Extras {
@@ -332,6 +336,8 @@ impl Extras {
                 "shared-expert-gate" => extras.shared_expert_gate = true,
                 "dense-beside-experts" => extras.dense_beside_experts = true,
                 "ple-vocab" => extras.per_layer_vocab = value,
+                "relative-projection" => extras.relative_projection = true,
+                "segment-memory" => extras.segment_memory = true,
                 _ => return Err(UnknownWord(word.to_owned())),
             }
         }

@@ -158,7 +158,8 @@ impl<'a> Counter<'a> {
                 _ => self.softmax(self.kv_heads, self.head_dim, 1, keys),
             },
         };
-        weights + if self.plan.sinks { self.heads } else { 0 }
+        let relative = if self.extras.relative_projection { self.hidden * self.heads * self.head_dim } else { 0 };
+        weights + relative + if self.plan.sinks { self.heads } else { 0 }
     }
 
     /// What per-layer embeddings and parallel streams add to a layer.
