@@ -5,6 +5,7 @@ use super::grammar::UnknownWord;
 use super::params;
 use super::rows;
 use super::table::{Broken, Row, Table};
+use super::usable;
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 
@@ -26,6 +27,7 @@ pub(crate) fn check(tables: &Tables) -> Result<(), Broken> {
     each(&tables.other, other)?;
     unique_models(tables)?;
     references(tables)?;
+    usable_memory(tables)?;
     published(tables)
 }
 
@@ -232,6 +234,9 @@ fn references(tables: &Tables) -> Result<(), Broken> {
     for row in &tables.published.rows {
         exists(row, "id", &tables.language, "model")?;
     }
+    for row in &tables.usable.rows {
+        exists(row, "id", &tables.gpus, "card")?;
+    }
     for row in &tables.presets.rows {
         let table = match row.text("model_table") {
             "llm" => &tables.language,
@@ -240,6 +245,22 @@ fn references(tables: &Tables) -> Result<(), Broken> {
             _ => &tables.other,
         };
         exists(row, "model_id", table, "model")?;
+    }
+    Ok(())
+}
+
+/// What PyTorch reports is a little less than what the box says.
+fn usable_memory(tables: &Tables) -> Result<(), Broken> {
+    for row in &tables.usable.rows {
+        let total = row.number("total_gib").unwrap_or(0.0);
+        let on_box = tables.gpus.get(row.text("id")).and_then(|gpu| {
+            let devices = f64::from(usable::devices(gpu));
+            gpu.number("memory_gib").map(|gib| gib / devices)
+        });
+        let on_box = on_box.unwrap_or(total);
+        if !(0.6..=1.0).contains(&(total / on_box)) {
+            return Err(row.broken(format!("total_gib {total} does not belong to a device of {on_box} GiB")));
+        }
     }
     Ok(())
 }

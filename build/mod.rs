@@ -23,6 +23,7 @@ use table::{Broken, Table};
 /// All tables, each checked by its schema.
 pub(crate) struct Tables {
     pub(crate) gpus: Table,
+    pub(crate) usable: Table,
     pub(crate) offers: Table,
     pub(crate) free: Table,
     pub(crate) language: Table,
@@ -41,6 +42,7 @@ pub(crate) fn compile(read: impl Fn(&str) -> Result<String, String>) -> Result<S
     };
     let tables = Tables {
         gpus: table(&schema::GPUS)?,
+        usable: table(&schema::USABLE)?,
         offers: table(&schema::CLOUD)?,
         free: table(&schema::FREE)?,
         language: table(&schema::LLM)?,

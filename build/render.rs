@@ -20,7 +20,7 @@ fn mib(mib: f64) -> String {
 /// The whole generated file.
 pub(crate) fn render(tables: &Tables) -> String {
     let mut out = String::from("// Written by build.rs from the files in src/catalog/data.\n");
-    write_table(&mut out, "GPUS", "Gpu", tables.gpus.rows.iter().flat_map(gpu));
+    write_table(&mut out, "GPUS", "Gpu", tables.gpus.rows.iter().flat_map(|row| gpu(row, &tables.usable)));
     let models = (tables.language.rows.iter().map(language_model))
         .chain(tables.vision.rows.iter().map(vision_model))
         .chain(tables.diffusion.rows.iter().map(diffusion_model))
@@ -108,17 +108,17 @@ const FAMILIES: &[(&str, &str)] = &[
 
 /// A card, once for every memory size it is sold with. The table's own row is the largest; the others leave out the
 /// prices, which belong to it.
-fn gpu(row: &Row) -> Vec<Value> {
+fn gpu(row: &Row, seen: &Table) -> Vec<Value> {
     let largest = row.number("memory_gib").unwrap_or(0.0);
     let (chips, sizes) = row.text("memory_type").split_once("; sizes ").unwrap_or((row.text("memory_type"), ""));
     let smaller = sizes.split(';').filter_map(|size| size.parse().ok()).filter(|size| *size < largest);
-    let mut cards: Vec<Value> = smaller.map(|gib| gpu_with(row, chips, gib, Some(gib))).collect();
-    cards.push(gpu_with(row, chips, largest, None));
+    let mut cards: Vec<Value> = smaller.map(|gib| gpu_with(row, seen, chips, gib, Some(gib))).collect();
+    cards.push(gpu_with(row, seen, chips, largest, None));
     cards
 }
 
 /// A card with `gib` of memory; `size` goes into the id where it is not the table's own row.
-fn gpu_with(row: &Row, chips: &str, gib: f64, size: Option<f64>) -> Value {
+fn gpu_with(row: &Row, seen: &Table, chips: &str, gib: f64, size: Option<f64>) -> Value {
     let several = row.text("memory_type").contains("; sizes ");
     let id = size.map_or_else(|| row.text("id").to_owned(), |gib| format!("{}-{gib}gb", row.text("id")));
     let name = if several { format!("{} {gib} GB", row.text("name")) } else { row.text("name").to_owned() };
@@ -150,7 +150,7 @@ fn gpu_with(row: &Row, chips: &str, gib: f64, size: Option<f64>) -> Value {
         .text("architecture", row.text("architecture"))
         .text("launched", row.text("launched"))
         .put("memory", mib(gib * MIB_PER_GIB))
-        .put("usable", mib(usable::usable_mib(row, gib)))
+        .put("usable", mib(usable::usable_mib(row, gib, seen)))
         .whole("devices", u64::from(usable::devices(row)))
         .text("memory_type", chips)
         .put("bandwidth_gb_s", format!("{:?}", row.number("bandwidth_gb_s").unwrap_or(0.0)))

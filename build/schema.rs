@@ -101,6 +101,12 @@ pub(crate) static GPUS: Schema = Schema {
     ],
 };
 
+/// Total capacities that PyTorch was seen to report for one device.
+pub(crate) static USABLE: Schema = Schema {
+    file: "usable.csv",
+    columns: &[must("id", Id), must("total_gib", Number(1.0..=600.0)), must("source", Text), must("as_of", Month)],
+};
+
 pub(crate) static CLOUD: Schema = Schema {
     file: "cloud.csv",
     columns: &[

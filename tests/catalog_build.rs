@@ -141,7 +141,15 @@ fn a_broken_row_is_named_with_file_line_and_reason() {
             ",66523,",
             "line 2: value_per_gpu 66523 for 64 cards does not make value_total 66523",
         ),
+        (
+            "usable.csv",
+            "rtx-5090,",
+            ",31.37,",
+            ",32.37,",
+            "line 2: total_gib 32.37 does not belong to a device of 32 GiB",
+        ),
         // References.
+        ("usable.csv", "rtx-5090,", "rtx-5090,", "rtx-6090,", "line 2: the card \"rtx-6090\" is not in gpus.csv"),
         ("cloud.csv", "AWS,g4dn.xlarge", ",t4,", ",t44,", "line 2: the card \"t44\" is not in gpus.csv"),
         ("free.csv", "Kaggle,P100", ",p100-pcie-16gb,", ",p100,", "line 2: the card \"p100\" is not in gpus.csv"),
         ("performance.csv", "h100-sxm,", "h100-sxm,", "h101-sxm,", "line 2: the card \"h101-sxm\" is not in gpus.csv"),
