@@ -3,9 +3,9 @@
 use super::case::{Case, Domain, Meter, Outcome, Quality, Reason, Subject};
 use super::table::Row;
 use super::{gpus, models, sizes, words};
-use enough_gpu::catalog::{Catalog, Domain as CatalogDomain, Gpu};
+use enough_gpu::catalog::{Catalog, Domain as CatalogDomain, Gpu, LanguageKind, LanguageModel};
 use enough_gpu::project::{
-    BaseFormat, Checkpointing, Framework, Hardware, Lora, LoraTargets, Method, Objective, Offload, Project,
+    BaseFormat, Checkpointing, Framework, Hardware, Lora, LoraTargets, LossKernel, Method, Objective, Offload, Project,
 };
 use enough_gpu::step::{AttentionKernel, Dtype, Loss, Quantization, StepConfig, StepImpl, Task, Trained};
 use enough_gpu::units::Bytes;
@@ -61,8 +61,11 @@ pub(crate) fn case(row: &Row<'_>, catalog: &Catalog) -> Case {
 fn subject(row: &Row<'_>, domain: Domain, gpu: Option<&Gpu>, catalog: &Catalog) -> Result<Subject, Reason> {
     let params = row.number("params_b").filter(|p| *p > 0.0);
     let name = row.text("model");
+    if row.text("method").contains("kernel benchmark") {
+        return loss_head(row);
+    }
     let model = models::by_name(catalog, name, params)
-        .or_else(|| params.filter(|_| domain == Domain::Llm).and_then(|p| models::by_size(catalog, p)))
+        .or_else(|| models::by_family_and_size(catalog, name, params).filter(|_| domain == Domain::Llm))
         .ok_or_else(|| Reason::UnknownModel(name.to_owned()))?;
     let Some((method, objective)) = words::method(row.text("method"), row.text("weight_dtype")) else {
         let model = model.language().ok_or_else(|| Reason::NotTraining(row.text("method").to_owned()))?;
@@ -227,6 +230,55 @@ fn caches_latents(row: &Row<'_>, framework: Framework) -> bool {
     }
     // Scripts of diffusers and of CogVideo encode on the fly; the trainers cache by default.
     !matches!(framework, Framework::Diffusers | Framework::Pytorch)
+}
+
+/// A benchmark of head and loss alone: a model without layers.
+fn loss_head(row: &Row<'_>) -> Result<Subject, Reason> {
+    // The width that such benchmarks use when they print none (Liger-Kernel's is 4096).
+    const WIDTH: u32 = 4096;
+    let name = row.text("model");
+    let after = |word: &str| {
+        let (_, rest) = name.split_once(word)?;
+        sizes::tokens(rest).and_then(|n| u32::try_from(n).ok())
+    };
+    let vocab = after("vocab").ok_or(Reason::Missing("vocabulary"))?;
+    let hidden = after("hidden").unwrap_or(WIDTH);
+    let model = LanguageModel {
+        kind: LanguageKind::Decoder,
+        family: "loss head",
+        params_active: u64::from(vocab) * u64::from(hidden),
+        layers: 0,
+        hidden,
+        intermediate: hidden,
+        heads: 1,
+        kv_heads: 1,
+        head_dim: hidden,
+        vocab,
+        tied_embeddings: true,
+        gated: false,
+        norm: "rmsnorm",
+        attention: "full",
+        moe_experts: 0,
+        moe_active: 0,
+        moe_shared: 0,
+        moe_intermediate: 0,
+        dense_layers_first: "",
+        max_context: 0,
+        bias: "no",
+        positional: "rope",
+        extras: "no-final-norm",
+    };
+    let config = StepConfig {
+        trained: Trained::All,
+        loss: match words::loss(row.text("loss_kernel")) {
+            LossKernel::Fused => Loss::FusedChunked,
+            LossKernel::Chunked => Loss::ChunkedLoss { chunk: 1024 },
+            // They give the head's 16-bit logits to the loss as they are.
+            _ => Loss::NoUpcast,
+        },
+        ..forward_only(row)
+    };
+    Ok(Subject::Step { model: Box::new(model), config: Box::new(config) })
 }
 
 /// Only running the model, as for evaluation: weights, and a few tokens.

@@ -1,58 +1,118 @@
-//! The model that a row means: by name or alias, then by its size.
+//! The model that a row means: by name or alias, then by family and size.
 
 use enough_gpu::catalog::{Architecture, Catalog, LanguageKind, Model};
 
-/// How far the size in the row may be from the model's for the name to be believed.
+/// How far the size in the row may be from the model's for a name in part to be believed.
 const SIZE_TOLERANCE: f64 = 1.35;
 
+/// Letters of a name that two models must share to be of one family.
+const FAMILY_LETTERS: usize = 4;
+
+/// Names that are spelled otherwise than in the catalog, as [`plain`] leaves them.
+const ALIASES: &[(&str, &str)] = &[
+    ("bertbase", "bert-base-uncased"),
+    ("bertlarge", "bert-large-uncased"),
+    ("xlnetbase", "xlnet-base-cased"),
+    ("xlnetlarge", "xlnet-large-cased"),
+    ("openllama3b", "open-llama-3b"),
+    ("mistral7b", "mistral-7b-v0.3"),
+    ("vitb16", "vit-b-16"),
+    ("vitl16", "vit-l-16"),
+    ("vittinypatch16224", "vit-ti-16"),
+    ("vitsmallpatch16224", "vit-s-16"),
+    ("vitbasepatch16224", "vit-b-16"),
+    ("vitbasepatch16384", "vit-b-16-384"),
+    ("vitlargepatch16224", "vit-l-16"),
+    ("deit3basepatch16224", "deit-b-16"),
+    ("deitbasepatch16224", "deit-b-16"),
+    ("beitbasepatch16224", "beit-b-16"),
+    ("beitlargepatch16384", "beit-l-16"),
+    ("eva02basepatch14224", "eva02-b-14"),
+    ("swintinypatch4window7224", "swin-t"),
+    ("swinsmallpatch4window7224", "swin-s"),
+    ("swinbasepatch4window7224", "swin-b"),
+    ("mobilenetv3large100", "mobilenet-v3-large"),
+    ("vitso400m14siglip384", "siglip-so400m-14-384"),
+    ("resnext10132x4d", "resnext101-32x8d"),
+    ("mnistcnn", "mnist-cnn"),
+    ("catdogcnn", "catdog-cnn"),
+    ("unet", "unet-classic"),
+    ("deeplabv3resnet50", "deeplabv3-r50"),
+    ("fasterrcnnresnet50fpn", "faster-rcnn-r50-fpn"),
+    ("sd14", "sd1.5"),
+    ("sd15", "sd1.5"),
+    ("sd15controlnet", "controlnet-sd15"),
+    ("sdxlcontrolnet", "controlnet-sdxl"),
+    ("flux1devcontrolnet", "controlnet-flux"),
+    ("flux1devfp8controlnet", "controlnet-flux"),
+    ("pixart", "pixart-sigma"),
+    ("ltxvideo095", "ltx-video-2b"),
+    ("cogvideox155b", "cogvideox-5b"),
+    ("wav2vec2ctc", "wav2vec2-large"),
+    ("xttsv2gpt", "xtts-v2"),
+];
+
 /// Letters and digits only: `Qwen2.5-7B` and `qwen2_5 7b` are the same.
-pub(crate) fn plain(name: &str) -> String {
+fn plain(name: &str) -> String {
     name.to_lowercase().chars().filter(char::is_ascii_alphanumeric).collect()
 }
 
 /// The model with this name, whatever is hung on to it (`-Instruct`, `(timm)`, `SQuAD`, `UNet + text encoders`).
 /// `params` in billions guards against a namesake of another size.
 pub(crate) fn by_name<'a>(catalog: &'a Catalog, name: &str, params: Option<f64>) -> Option<&'a Model> {
-    let fits = |m: &&Model| match params {
-        Some(p) if p > 0.0 && m.params > 0 => {
-            let ratio = m.params as f64 / (p * 1e9);
-            (1.0 / SIZE_TOLERANCE..SIZE_TOLERANCE).contains(&ratio)
-        }
-        _ => true,
-    };
-    shortened(name).find_map(|n| lookup(catalog, n).filter(fits))
+    // The whole name is believed even where the row's size is of another count.
+    lookup(catalog, name).or_else(|| shortened(name).find_map(|n| lookup(catalog, n).filter(|m| fits(m, params))))
+}
+
+/// Whether the size in the row and the model's agree, as far as both are known.
+fn fits(model: &Model, params: Option<f64>) -> bool {
+    params.is_none_or(|p| model.params == 0 || gap(model, p) < SIZE_TOLERANCE.ln())
+}
+
+/// How far a model is from a size in billions.
+fn gap(model: &Model, params: f64) -> f64 {
+    (model.params as f64 / (params * 1e9)).ln().abs()
 }
 
 fn lookup<'a>(catalog: &'a Catalog, name: &str) -> Option<&'a Model> {
     let wanted = plain(name);
-    if wanted.len() < 2 {
+    if wanted.len() < 3 {
         return None;
     }
+    let alias = ALIASES.iter().find(|(alias, _)| *alias == wanted).map_or("", |(_, id)| id);
     catalog.models.iter().find(|m| {
         let repo = m.repo.rsplit('/').next().unwrap_or_default();
         let bare = m.name.split('(').next().unwrap_or_default();
-        plain(m.id) == wanted || plain(bare) == wanted || plain(m.name) == wanted || plain(repo) == wanted
+        m.id == alias || [m.id, m.name, bare, repo].iter().any(|n| plain(n) == wanted)
     })
 }
 
-/// The name, without its remark in brackets, and then word by word shorter.
+/// The name without its remark in brackets, and then word by word shorter.
 fn shortened(name: &str) -> impl Iterator<Item = &str> {
-    let bare = name.split(['(', ',', ':']).next().unwrap_or_default().trim();
+    let bare = name.split(['(', ',', ':', '/']).next().unwrap_or_default().trim();
+    let timm = name.strip_prefix("timm:");
     let cuts = bare.char_indices().rev().filter(|(_, c)| matches!(c, ' ' | '-' | '_' | '+')).map(|(i, _)| &bare[..i]);
-    std::iter::once(name).chain(std::iter::once(bare)).chain(cuts)
+    timm.into_iter().chain(std::iter::once(bare)).chain(cuts)
 }
 
-/// The decoder of the catalog that is nearest in size, for rows that say no more than "7B model".
-pub(crate) fn by_size(catalog: &Catalog, params: f64) -> Option<&Model> {
-    let wanted = params * 1e9;
-    let gap = |m: &Model| (m.params as f64 / wanted).ln().abs();
-    catalog
-        .models
-        .iter()
-        .filter(|m| match &m.architecture {
-            Architecture::Language(l) => l.kind == LanguageKind::Decoder && l.moe_experts == 0 && m.params > 0,
-            _ => false,
-        })
-        .min_by(|a, b| gap(a).total_cmp(&gap(b)))
-        .filter(|m| gap(m) < SIZE_TOLERANCE.ln())
+/// The model of the same family that is nearest in size; for rows that say no more than "7B model", the nearest of
+/// today's usual decoders.
+pub(crate) fn by_family_and_size<'a>(catalog: &'a Catalog, name: &str, params: Option<f64>) -> Option<&'a Model> {
+    let params = params?;
+    let wanted = plain(name);
+    let shared = |m: &Model| plain(m.id).bytes().zip(wanted.bytes()).take_while(|(a, b)| a == b).count();
+    let near = || catalog.models.iter().filter(|m| m.params > 0 && gap(m, params) < SIZE_TOLERANCE.ln());
+    let family = near()
+        .filter(|m| shared(m) >= FAMILY_LETTERS)
+        .max_by(|a, b| shared(a).cmp(&shared(b)).then(gap(b, params).total_cmp(&gap(a, params))));
+    family.or_else(|| {
+        near()
+            .filter(|m| match &m.architecture {
+                Architecture::Language(l) => {
+                    l.kind == LanguageKind::Decoder && l.moe_experts == 0 && l.gated && l.attention == "full"
+                }
+                _ => false,
+            })
+            .min_by(|a, b| gap(a, params).total_cmp(&gap(b, params)))
+    })
 }
