@@ -7,7 +7,7 @@ use enough_gpu::units::{Bytes, GIB};
 const VARIANTS: &[&str] = &["ti", "super", "laptop", "d", "mod", "modded", "max", "ultra", "pro", "nvl", "pcie"];
 
 /// Words that say nothing about which card it is.
-const NOISE: &[&str] = &["geforce", "nvidia", "tesla", "quadro", "instinct", "radeon", "gpu", "gb", "card"];
+const NOISE: &[&str] = &["geforce", "nvidia", "tesla", "instinct", "radeon", "gpu", "gb", "card"];
 
 fn words(text: &str) -> Vec<String> {
     let text = text.to_lowercase().replace("max-q", "laptop").replace("maxq", "laptop").replace("mobile", "laptop");

@@ -1,0 +1,121 @@
+//! The scoring of known cases: the readers take every row of both files and survive anything else.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+#[allow(dead_code)]
+#[path = "../examples/score/scoring/mod.rs"]
+mod scoring;
+
+use enough_gpu::catalog::Catalog;
+use scoring::case::{Domain, Quality, Subject};
+use scoring::{gpus, models, report, score};
+
+const ORACLE: &str = include_str!("data/oracle.csv");
+const MEASURED: &str = include_str!("data/measured.csv");
+
+#[test]
+fn every_row_is_read() {
+    let catalog = Catalog::bundled();
+    let traced = score(ORACLE, &catalog);
+    assert_eq!(traced.len(), 252);
+    assert_eq!(traced.iter().filter(|s| s.case.domain == Domain::Llm).count(), 144);
+    for s in traced.iter().filter(|s| s.case.domain == Domain::Llm) {
+        assert!(matches!(s.case.subject, Ok(Subject::Step { .. })), "{}: {:?}", s.case.id, s.case.subject);
+        assert!(s.case.peak.is_some());
+    }
+    let measured = score(MEASURED, &catalog);
+    assert_eq!(measured.len(), 1346);
+    let counted = measured.iter().filter(|s| s.case.quality != Quality::C);
+    assert_eq!(counted.clone().count(), 1215);
+    assert_eq!(counted.filter(|s| s.case.domain == Domain::Llm && s.case.cards == 1).count(), 315);
+}
+
+/// The columns of both files, each with a value that makes no sense there.
+#[test]
+fn nonsense_is_survived() {
+    let catalog = Catalog::bundled();
+    let words =
+        ["", "x", "-1", "0", "NaN", "1e300", "99999999999999999999", "yes", "\"a,b\"", "(", "+", "量", "1x", "x1"];
+    for file in [ORACLE, MEASURED] {
+        let header = file.lines().next().unwrap();
+        let columns = header.split(',').count();
+        let mut text = header.to_owned() + "\n";
+        for (i, word) in words.iter().enumerate() {
+            let row: Vec<&str> = (0..columns).map(|c| words[(i * c) % words.len()]).collect();
+            text += &(row.join(",") + "\n");
+            text += &(vec![*word; columns].join(",") + "\n");
+            text += word;
+            text += "\n";
+        }
+        let scored = score(&text, &catalog);
+        assert!(scored.len() > words.len());
+        assert!(!report::each(&scored).is_empty());
+        assert!(report::closing(&scored).lines().count() == 11);
+        // A real row with one column spoilt at a time.
+        let row: Vec<&str> = file.lines().nth(1).unwrap().split(',').collect();
+        for column in 0..columns.min(row.len()) {
+            for word in words {
+                let mut spoilt = row.clone();
+                spoilt[column] = word;
+                assert_eq!(score(&format!("{header}\n{}\n", spoilt.join(",")), &catalog).len(), 1);
+            }
+        }
+    }
+    assert!(score("", &catalog).is_empty());
+    assert!(score("\u{feff}id\n", &catalog).is_empty());
+    assert_eq!(score("unknown column\nvalue\n", &catalog).len(), 1);
+}
+
+#[test]
+fn cards_by_the_names_people_write() {
+    let catalog = Catalog::bundled();
+    let cases = [
+        ("A100-SXM4-40GB", Some(40.0), Some("a100-sxm-40gb")),
+        ("A100", Some(80.0), Some("a100-sxm-80gb")),
+        ("A100-80GB PCIe", Some(80.0), Some("a100-pcie-80gb")),
+        ("H100", Some(80.0), Some("h100-sxm")),
+        ("V100-16GB (p3.2xlarge)", Some(16.0), Some("v100-sxm2-16gb")),
+        ("V100", Some(32.0), Some("v100-sxm2-32gb")),
+        ("RTX 4060 Ti 16GB", Some(16.0), Some("rtx-4060-ti-16gb")),
+        ("RTX 3080 Max-Q", Some(16.0), Some("rtx-3080-laptop-16gb")),
+        ("RTX 3080", Some(10.0), Some("rtx-3080-10gb")),
+        ("RTX 3060 Laptop", Some(6.0), Some("rtx-3060-laptop")),
+        ("A5000", Some(24.0), Some("rtx-a5000")),
+        ("RTX A6000", None, Some("rtx-a6000")),
+        ("RTX 6000 Ada", None, Some("rtx-6000-ada")),
+        ("Quadro RTX 6000", None, Some("quadro-rtx-6000")),
+        ("TITAN RTX", None, Some("titan-rtx")),
+        ("TITAN X", Some(12.0), None),
+        ("L4", None, Some("l4")),
+        ("L40S", None, Some("l40s")),
+        ("A10G", None, Some("a10g")),
+        ("48 GB card", Some(48.0), None),
+        ("", None, None),
+    ];
+    for (name, gb, id) in cases {
+        assert_eq!(gpus::find(&catalog, name, gb).map(|g| g.id), id, "{name}");
+    }
+}
+
+#[test]
+fn models_by_the_names_people_write() {
+    let catalog = Catalog::bundled();
+    let cases = [
+        ("Qwen2.5-7B-Instruct", Some(7.0), Some("qwen2.5-7b")),
+        ("bert-large-uncased (sequence classification)", Some(0.335), Some("bert-large-uncased")),
+        ("BERT-Base SQuAD", Some(0.11), Some("bert-base-uncased")),
+        ("Llama-3.3-70B AWQ", Some(70.6), Some("llama-3.3-70b")),
+        ("Qwen2.5-VL-72B-Instruct-GPTQ-Int4", Some(72.0), Some("qwen2.5-vl-72b")),
+        ("MPT-13b", Some(13.011), Some("mpt-13b")),
+        ("resnet50 (timm)", Some(0.0256), Some("resnet50")),
+        ("vit_base_patch16_224 (timm)", Some(0.0866), Some("vit-b-16")),
+        ("no such model", None, None),
+        ("", None, None),
+    ];
+    for (name, params, id) in cases {
+        assert_eq!(models::by_name(&catalog, name, params).map(|m| m.id), id, "{name}");
+    }
+    let families = [("Qwen3-VL-Reranker-8B", 8.0, "qwen3-vl-8b"), ("GPT-2 345M", 0.355, "gpt2-medium")];
+    for (name, params, id) in families {
+        assert_eq!(models::by_family_and_size(&catalog, name, Some(params)).map(|m| m.id), Some(id), "{name}");
+    }
+}
