@@ -132,8 +132,13 @@ pub enum FixKind {
     },
     /// Weights, gradients and state divided over the cards that are there.
     Sharding,
-    /// Weights and state in main memory.
+    /// Optimizer state and its step in main memory.
     Offload,
+    /// Blocks of a denoiser wait in main memory.
+    BlockSwap {
+        /// Share of the blocks.
+        share: f64,
+    },
 }
 
 /// What a fix may do to the result.

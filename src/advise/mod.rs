@@ -3,16 +3,100 @@
 //! [`advise`] is a pure function of the project and the catalog. Everything it says about a changed project was found by
 //! estimating the changed project.
 
+mod cards;
+mod engine;
 mod facts;
+mod fixes;
+mod free;
+mod knobs;
+mod money;
+mod verdict;
+mod warnings;
 
 pub use facts::*;
+pub use money::CNY_PER_USD;
 
-use crate::catalog::Catalog;
+use crate::catalog::{Catalog, Domain, Gpu};
 use crate::estimate::CannotEstimate;
 use crate::project::Project;
+use engine::{Engine, Estimates, Memo, Need, settle};
+use fixes::Bench;
+
+/// Card that stands in where none is chosen: what most hobbyists rent first.
+const TYPICAL_CARD: &str = "rtx-4090";
 
 /// The advice for a project: a pure function of it and the catalog.
 pub fn advise(project: &Project, catalog: &Catalog) -> Result<Advice, CannotEstimate> {
-    let _ = (project, catalog);
-    Err(CannotEstimate::NoModel)
+    advise_with(&Estimates(catalog), project, catalog)
+}
+
+/// The least painful set of fixes that makes the project fit `gpu`; `None` where nothing does, or none is needed.
+pub fn make_it_fit(project: &Project, gpu: &Gpu, catalog: &Catalog) -> Option<FitPlan> {
+    let engine = Estimates(catalog);
+    let project = engine::on(project, gpu, project.hardware.count, project.hardware.sharding);
+    Bench { engine: &engine, gpu, domain: domain(&project, catalog) }.make_it_fit(&project)
+}
+
+/// The largest micro-batch with which the project fits `gpu`; `None` where not even one sample does.
+pub fn largest_micro_batch(project: &Project, gpu: &Gpu, catalog: &Catalog) -> Option<u64> {
+    let engine = Estimates(catalog);
+    let project = engine::on(project, gpu, project.hardware.count, project.hardware.sharding);
+    Bench { engine: &engine, gpu, domain: domain(&project, catalog) }.largest_micro_batch(&project)
+}
+
+fn domain(project: &Project, catalog: &Catalog) -> Domain {
+    if project.custom.is_some() {
+        return Domain::Language;
+    }
+    catalog.model(&project.model).map_or(Domain::Language, |m| m.domain)
+}
+
+fn advise_with(engine: &dyn Engine, project: &Project, catalog: &Catalog) -> Result<Advice, CannotEstimate> {
+    let chosen = if project.hardware.no_gpu { None } else { catalog.gpu(&project.hardware.gpu) };
+    let bar = chosen.and_then(|gpu| warnings::bar(project, gpu));
+    let gpu = if bar.is_some() { None } else { chosen };
+    let (settled, memory) = match gpu {
+        Some(gpu) => settle(engine, project, gpu)?,
+        None => (project.clone(), engine.memory(project, None)?),
+    };
+    let memo = Memo::new(engine, project);
+    let count = settled.hardware.count;
+    let time = gpu.and_then(|g| memo.time(g, count, settled.hardware.sharding));
+    let hours_on_cpu = memo
+        .workload(false)
+        .ok()
+        .filter(|_| memory.allocated <= verdict::ORDINARY_RAM)
+        .map(|load| load.on_cpu().hours());
+    let cpu_does_it = hours_on_cpu.filter(|h| *h <= verdict::PATIENCE_H);
+    let verdict = match (gpu, bar, cpu_does_it) {
+        (Some(gpu), ..) => verdict::verdict(&memory, gpu.usable),
+        (None, _, Some(hours_on_cpu)) => Verdict::NoGpuNeeded { hours_on_cpu },
+        (None, Some(bar), None) => Verdict::CannotRun(bar),
+        (None, None, None) => Verdict::NoCard,
+    };
+    let short = matches!(verdict, Verdict::RunsOut { .. } | Verdict::Tight { .. });
+    let domain = domain(project, catalog);
+    let bench = gpu.or_else(|| catalog.gpu(TYPICAL_CARD)).map(|gpu| Bench { engine, gpu, domain });
+    let wants_fixes = short || verdict == Verdict::NoCard;
+    let fixes = bench.as_ref().filter(|_| wants_fixes).map_or_else(Vec::new, |b| b.fixes(&settled));
+    let make_it_fit = bench.as_ref().filter(|_| short).and_then(|b| b.make_it_fit(&settled));
+    let fits = matches!(verdict, Verdict::Fits { .. });
+    let largest_micro_batch = bench.as_ref().filter(|_| fits).and_then(|b| b.largest_micro_batch(&settled));
+    let out_of_memory = gpu
+        .filter(|g| Need::of(&memory).card > g.usable)
+        .map(|g| verdict::out_of_memory(&settled, &memory, g.usable, catalog));
+    Ok(Advice {
+        verdict,
+        capacity: gpu.map(|g| g.usable),
+        time,
+        hours_on_cpu,
+        out_of_memory,
+        fixes,
+        make_it_fit,
+        largest_micro_batch,
+        cards: cards::cards(&memo, project, catalog),
+        free: free::free(&memo, project, catalog),
+        warnings: chosen.map_or_else(Vec::new, |g| warnings::warnings(project, g, count, time.as_ref())),
+        memory,
+    })
 }

@@ -1,0 +1,248 @@
+//! What can be changed about a project, from the least painful to the most.
+//!
+//! Pain has levels. Anything on a lower level is tried in full before anything on a higher one is touched:
+//!
+//! 0. the same result at the same speed or better: kernels, fused loss, mixed precision, cached latents;
+//! 1. the same result, slower: smaller micro-batches with accumulation, checkpointing;
+//! 2. hardly measurable: 8-bit optimizer states, a quantized frozen base, pure bf16;
+//! 3. the same result, much slower: state or blocks in main memory;
+//! 4. other or less training: adapters instead of all weights, shorter samples, smaller pictures.
+
+use super::{FixKind, QualityRisk};
+use crate::catalog::{Domain, Gpu, Vendor};
+use crate::estimate::time::has_flash;
+use crate::project::{
+    Attention, BaseFormat, Checkpointing, LossKernel, Method, Offload, Optimizer, OptimizerImpl, Precision, Project,
+    Sharding,
+};
+
+/// Levels of pain.
+pub(super) const LEVELS: usize = 5;
+
+/// Settings of one kind that exclude each other, the least painful first.
+pub(super) struct Knob {
+    pub(super) level: usize,
+    pub(super) settings: Vec<FixKind>,
+}
+
+/// Every knob that this project has. A knob may turn out not to help: that is for the estimate to say.
+pub(super) fn knobs(project: &Project, domain: Domain, gpu: &Gpu) -> Vec<Knob> {
+    let one = |level: usize, kind: FixKind| Knob { level, settings: vec![kind] };
+    let mut knobs = Vec::new();
+    let language = matches!(domain, Domain::Language | Domain::VisionLanguage);
+    let full = matches!(project.method, Method::Full | Method::Scratch | Method::Freeze);
+    let bitsandbytes = matches!(gpu.vendor, Vendor::Nvidia | Vendor::Amd | Vendor::Intel);
+    let units = gpu.rates.bf16.is_some() || gpu.rates.fp16.is_some();
+
+    if matches!(project.attention, Attention::Eager | Attention::Math) {
+        knobs.push(one(0, FixKind::FlashAttention));
+    }
+    if language && !matches!(project.loss, LossKernel::Fused) {
+        knobs.push(one(0, FixKind::FusedLoss));
+    }
+    if full && project.optimizer == Optimizer::AdamW && project.optimizer_impl != OptimizerImpl::Fused {
+        knobs.push(one(0, FixKind::FusedOptimizer));
+    }
+    if domain == Domain::Diffusion && !project.cached_latents {
+        knobs.push(one(0, FixKind::CacheLatents));
+    }
+    if project.precision == Precision::Fp32 && units {
+        knobs.push(one(0, FixKind::MixedPrecision));
+    }
+    if project.hardware.count > 1 && matches!(project.hardware.sharding, Sharding::Ddp | Sharding::Zero1) {
+        knobs.push(one(0, FixKind::Sharding));
+    }
+
+    let divisors = divisors_below(project.micro_batch);
+    if !divisors.is_empty() {
+        let settings = divisors
+            .into_iter()
+            .map(|micro_batch| FixKind::SmallerMicroBatch {
+                micro_batch,
+                accumulation: project.accumulation.saturating_mul(project.micro_batch / micro_batch),
+            })
+            .collect();
+        knobs.push(Knob { level: 1, settings });
+    }
+    if matches!(project.checkpointing, Checkpointing::Off | Checkpointing::Selective) && project.method != Method::Head
+    {
+        knobs.push(one(1, FixKind::Checkpointing));
+    }
+
+    if full && bitsandbytes && matches!(project.optimizer, Optimizer::AdamW | Optimizer::PagedAdamW) {
+        knobs.push(Knob { level: 2, settings: vec![FixKind::Optimizer8bit, FixKind::PagedOptimizer] });
+    }
+    if project.method == Method::Lora && language && bitsandbytes && !is_quantized(project.base) {
+        knobs.push(one(2, FixKind::QLora));
+    }
+    if domain == Domain::Diffusion && project.method == Method::Lora && !is_quantized(project.base) {
+        knobs.push(one(2, FixKind::QuantizedBase));
+    }
+    let denoiser_or_language = language || domain == Domain::Diffusion;
+    if full
+        && denoiser_or_language
+        && gpu.rates.bf16.is_some()
+        && project.method != Method::Scratch
+        && project.precision != Precision::PureBf16
+    {
+        knobs.push(one(2, FixKind::PureBf16));
+    }
+
+    if full && project.offload == Offload::None && denoiser_or_language {
+        knobs.push(one(3, FixKind::Offload));
+    }
+    if domain == Domain::Diffusion && project.block_swap < 0.5 {
+        let settings = [0.25, 0.5, 0.75].into_iter().filter(|s| *s > project.block_swap);
+        knobs.push(Knob { level: 3, settings: settings.map(|share| FixKind::BlockSwap { share }).collect() });
+    }
+
+    if matches!(project.method, Method::Full | Method::Freeze) && denoiser_or_language {
+        let mut settings = vec![FixKind::Lora];
+        if language && bitsandbytes {
+            settings.push(FixKind::QLora);
+        }
+        knobs.push(Knob { level: 4, settings });
+    }
+    if project.method == Method::Full && domain == Domain::Vision {
+        knobs.push(Knob { level: 4, settings: vec![FixKind::Freeze { share: 0.5 }, FixKind::Freeze { share: 0.8 }] });
+    }
+    knobs.extend(smaller_samples(project, domain).map(|settings| Knob { level: 4, settings }));
+    knobs
+}
+
+/// Shorter, smaller or fewer of what one sample is made of.
+fn smaller_samples(project: &Project, domain: Domain) -> Option<Vec<FixKind>> {
+    let shares = [0.75, 0.5, 0.375, 0.25, 0.125];
+    let steps = |value: u64, step: u64, least: u64| {
+        let mut sizes: Vec<u64> = shares
+            .iter()
+            .map(|s| ((value as f64 * s) as u64 / step * step).max(least))
+            .filter(|v| *v < value)
+            .collect();
+        sizes.dedup();
+        sizes
+    };
+    let settings: Vec<FixKind> = match domain {
+        Domain::Language | Domain::VisionLanguage => {
+            steps(project.sequence, 64, 64).into_iter().map(|sequence| FixKind::ShorterSequence { sequence }).collect()
+        }
+        Domain::Diffusion if project.frames > 1 => {
+            // Video VAEs take 4 n + 1 frames.
+            steps(project.frames, 4, 0).into_iter().map(|f| FixKind::FewerFrames { frames: f + 1 }).collect()
+        }
+        Domain::Vision | Domain::Diffusion => {
+            steps(project.image_side, 32, 32).into_iter().map(|side| FixKind::SmallerImage { side }).collect()
+        }
+        Domain::Audio => shares
+            .iter()
+            .map(|s| FixKind::ShorterAudio { seconds: (project.audio_seconds * s * 10.0).round() / 10.0 })
+            .filter(|k| matches!(k, FixKind::ShorterAudio { seconds } if *seconds > 0.0))
+            .collect(),
+        Domain::Small => Vec::new(),
+    };
+    (!settings.is_empty()).then_some(settings)
+}
+
+/// The project with one setting changed.
+pub(super) fn apply(kind: FixKind, project: &mut Project, gpu: &Gpu) {
+    match kind {
+        FixKind::MixedPrecision => {
+            project.precision = if gpu.rates.bf16.is_some() { Precision::AmpBf16 } else { Precision::AmpFp16 };
+        }
+        FixKind::PureBf16 => project.precision = Precision::PureBf16,
+        FixKind::Checkpointing => project.checkpointing = Checkpointing::PerBlock,
+        FixKind::FlashAttention => {
+            project.attention = if has_flash(gpu) { Attention::Flash } else { Attention::Efficient };
+        }
+        FixKind::FusedLoss => project.loss = LossKernel::Fused,
+        FixKind::FusedOptimizer => project.optimizer_impl = OptimizerImpl::Fused,
+        FixKind::SmallerMicroBatch { micro_batch, accumulation } => {
+            project.micro_batch = micro_batch;
+            project.accumulation = accumulation;
+        }
+        FixKind::Optimizer8bit => project.optimizer = Optimizer::AdamW8bit,
+        FixKind::PagedOptimizer => project.optimizer = Optimizer::PagedAdamW8bit,
+        FixKind::Freeze { share } => {
+            project.method = Method::Freeze;
+            project.frozen_share = share;
+        }
+        FixKind::Lora | FixKind::QLora => {
+            project.method = if kind == FixKind::Lora { Method::Lora } else { Method::QLora };
+            project.base = BaseFormat::AsPrecision;
+            // Adapters need no master copy of the weights beside them.
+            if project.precision == Precision::MasterBf16 {
+                project.precision = Precision::AmpBf16;
+            }
+        }
+        FixKind::QuantizedBase => project.base = BaseFormat::Fp8,
+        FixKind::ShorterSequence { sequence } => project.sequence = sequence,
+        FixKind::SmallerImage { side } => project.image_side = side,
+        FixKind::FewerFrames { frames } => project.frames = frames,
+        FixKind::ShorterAudio { seconds } => project.audio_seconds = seconds,
+        FixKind::CacheLatents => project.cached_latents = true,
+        FixKind::MoreCards { count } => {
+            // The effective batch stays where accumulation allows it.
+            let times = u64::from(count / project.hardware.count.max(1)).max(1);
+            project.accumulation = (project.accumulation / times).max(1);
+            project.hardware.count = count;
+        }
+        FixKind::Sharding => project.hardware.sharding = Sharding::Zero3,
+        FixKind::Offload => {
+            project.offload = if project.offload == Offload::Weights { Offload::All } else { Offload::Optimizer };
+        }
+        FixKind::BlockSwap { share } => project.block_swap = share,
+    }
+}
+
+/// What a change may do to the result.
+pub(super) fn risk(kind: FixKind, project: &Project, domain: Domain) -> QualityRisk {
+    match kind {
+        // Batch norm sees the micro-batch, not the effective batch.
+        FixKind::SmallerMicroBatch { .. } if domain == Domain::Vision => QualityRisk::Slight,
+        FixKind::MixedPrecision
+        | FixKind::SmallerMicroBatch { .. }
+        | FixKind::Checkpointing
+        | FixKind::FlashAttention
+        | FixKind::FusedLoss
+        | FixKind::FusedOptimizer
+        | FixKind::CacheLatents
+        | FixKind::MoreCards { .. }
+        | FixKind::Sharding
+        | FixKind::Offload
+        | FixKind::BlockSwap { .. } => QualityRisk::None,
+        FixKind::PureBf16 | FixKind::Optimizer8bit | FixKind::PagedOptimizer | FixKind::QuantizedBase => {
+            QualityRisk::Slight
+        }
+        FixKind::QLora if project.method == Method::Lora => QualityRisk::Slight,
+        FixKind::QLora
+        | FixKind::Lora
+        | FixKind::Freeze { .. }
+        | FixKind::ShorterSequence { .. }
+        | FixKind::SmallerImage { .. }
+        | FixKind::FewerFrames { .. }
+        | FixKind::ShorterAudio { .. } => QualityRisk::Real,
+    }
+}
+
+fn is_quantized(base: BaseFormat) -> bool {
+    !matches!(base, BaseFormat::AsPrecision | BaseFormat::Fp32 | BaseFormat::Bf16)
+}
+
+/// Divisors of `n` below it, the largest first: micro-batches that keep the effective batch.
+fn divisors_below(n: u64) -> Vec<u64> {
+    /// More steps than this make no better choice.
+    const MOST: usize = 12;
+    let mut found = Vec::new();
+    let mut parts = 2;
+    while parts <= n && found.len() < MOST {
+        if n.is_multiple_of(parts) {
+            found.push(n / parts);
+        }
+        // Halves and thirds of large numbers; every divisor of small ones.
+        parts = if n > 256 && parts >= 4 { parts.saturating_mul(2) } else { parts + 1 };
+    }
+    if n > 1 && found.last() != Some(&1) {
+        found.push(1);
+    }
+    found
+}

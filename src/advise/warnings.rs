@@ -1,0 +1,61 @@
+//! What to know about the chosen card before training on it, from the fields of its row.
+
+use super::{CardBar, CardWarning};
+use crate::catalog::{Gpu, GpuFamily, Vendor};
+use crate::estimate::TimeEstimate;
+use crate::estimate::time::{has_fast_link, has_flash};
+use crate::project::{BaseFormat, Method, Optimizer, Precision, Project};
+
+/// A run of this many hours asks more of a card than games do.
+const LONG_RUN_H: f64 = 24.0 * 14.0;
+
+/// Why the card cannot run this training at all, if it cannot.
+pub(super) fn bar(project: &Project, gpu: &Gpu) -> Option<CardBar> {
+    // TPUs run JAX or PyTorch/XLA; Kepler is in no PyTorch 2 binary.
+    if gpu.vendor == Vendor::Google || gpu.compute_capability.is_some_and(|c| c < 5.0) {
+        return Some(CardBar::NoPyTorch);
+    }
+    let four_bit = project.method == Method::QLora
+        || matches!(project.base, BaseFormat::Nf4 | BaseFormat::Nf4Double | BaseFormat::Int8);
+    (four_bit && !matches!(gpu.vendor, Vendor::Nvidia | Vendor::Amd | Vendor::Intel)).then_some(CardBar::NeedsCuda)
+}
+
+/// Warnings about `count` of this card for this project.
+pub(super) fn warnings(project: &Project, gpu: &Gpu, count: u32, time: Option<&TimeEstimate>) -> Vec<CardWarning> {
+    let nvidia = gpu.vendor == Vendor::Nvidia;
+    let units = gpu.rates.bf16.is_some() || gpu.rates.fp16.is_some();
+    let half = project.precision != Precision::Fp32;
+    let bf16 = matches!(project.precision, Precision::AmpBf16 | Precision::PureBf16 | Precision::MasterBf16);
+    let note = gpu.support_note;
+    let quantized = project.method == Method::QLora
+        || matches!(project.base, BaseFormat::Nf4 | BaseFormat::Nf4Double | BaseFormat::Int8)
+        || matches!(project.optimizer, Optimizer::AdamW8bit | Optimizer::PagedAdamW8bit);
+    let hours = time.map_or(0.0, |t| t.run.hours());
+    let rocm = matches!(gpu.vendor, Vendor::Amd | Vendor::Hygon);
+    [
+        (units && bf16 && gpu.rates.bf16.is_none(), CardWarning::NoBf16),
+        (!units && half, CardWarning::NoMatrixUnits),
+        (nvidia && !has_flash(gpu), CardWarning::NoFlashAttention),
+        // CUDA 13 wheels start at Turing; ROCm's list moves on too.
+        (
+            gpu.compute_capability.is_some_and(|c| c < 7.5) || note.to_ascii_lowercase().contains("dropped"),
+            CardWarning::Dropped,
+        ),
+        (gpu.compute_capability.is_some_and(|c| c >= 10.0), CardWarning::NeedsNewPyTorch),
+        (rocm, CardWarning::Rocm),
+        (note.contains("HSA_OVERRIDE_GFX_VERSION"), CardWarning::RocmOverride),
+        (!nvidia && !rocm, CardWarning::OtherStack),
+        (quantized && !nvidia, CardWarning::NoQuantization),
+        (gpu.family == GpuFamily::Laptop, CardWarning::Laptop),
+        (gpu.id.ends_with("-mod"), CardWarning::Modded),
+        (count > 1 && !has_fast_link(gpu, count), CardWarning::NoFastLink),
+        (gpu.memory_type.contains("LPDDR") && gpu.family != GpuFamily::Accelerator, CardWarning::UnifiedMemory),
+        (
+            hours > LONG_RUN_H && !gpu.ecc && matches!(gpu.family, GpuFamily::Consumer | GpuFamily::Laptop),
+            CardWarning::NotForLongRuns,
+        ),
+    ]
+    .into_iter()
+    .filter_map(|(applies, warning)| applies.then_some(warning))
+    .collect()
+}
