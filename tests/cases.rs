@@ -6,11 +6,18 @@
 mod scoring;
 
 use enough_gpu::catalog::Catalog;
+use scoring::case::Scored;
 use scoring::case::{Domain, Quality, Subject};
-use scoring::{gpus, models, report, score};
+use scoring::table::Table;
+use scoring::{gpus, models, performance, report};
 
 const ORACLE: &str = include_str!("data/oracle.csv");
 const MEASURED: &str = include_str!("data/measured.csv");
+const SPEEDS: &str = include_str!("../src/catalog/data/performance.csv");
+
+fn score(text: &str, catalog: &Catalog) -> Vec<Scored> {
+    scoring::score(&Table::read(text).0, catalog)
+}
 
 #[test]
 fn every_row_is_read() {
@@ -35,7 +42,7 @@ fn nonsense_is_survived() {
     let catalog = Catalog::bundled();
     let words =
         ["", "x", "-1", "0", "NaN", "1e300", "99999999999999999999", "yes", "\"a,b\"", "(", "+", "量", "1x", "x1"];
-    for file in [ORACLE, MEASURED] {
+    for file in [ORACLE, MEASURED, SPEEDS] {
         let header = file.lines().next().unwrap();
         let columns = header.split(',').count();
         let mut text = header.to_owned() + "\n";
@@ -48,6 +55,8 @@ fn nonsense_is_survived() {
         }
         let scored = score(&text, &catalog);
         assert!(scored.len() > words.len());
+        let speeds = performance::score(&Table::read(&text).0, &catalog);
+        assert!(performance::closing(&speeds).starts_with("time: "));
         assert!(!report::each(&scored).is_empty());
         assert!(report::closing(&scored).lines().count() == 11);
         // A real row with one column spoilt at a time.
@@ -56,7 +65,9 @@ fn nonsense_is_survived() {
             for word in words {
                 let mut spoilt = row.clone();
                 spoilt[column] = word;
-                assert_eq!(score(&format!("{header}\n{}\n", spoilt.join(",")), &catalog).len(), 1);
+                let text = format!("{header}\n{}\n", spoilt.join(","));
+                assert_eq!(score(&text, &catalog).len(), 1);
+                performance::score(&Table::read(&text).0, &catalog);
             }
         }
     }
@@ -118,4 +129,13 @@ fn models_by_the_names_people_write() {
     for (name, params, id) in families {
         assert_eq!(models::by_family_and_size(&catalog, name, Some(params)).map(|m| m.id), Some(id), "{name}");
     }
+}
+
+#[test]
+fn speeds_within_the_bounds() {
+    let speeds = performance::score(&Table::read(SPEEDS).0, &Catalog::bundled());
+    let estimated = speeds.iter().filter(|s| s.estimated.is_ok()).count();
+    assert!(speeds.len() == 170 && estimated >= 140, "{estimated} of {}", speeds.len());
+    let (median, p90) = performance::errors(&speeds);
+    assert!(median.unwrap() <= 20.0 && p90.unwrap() <= 45.0, "{}", performance::closing(&speeds));
 }

@@ -2,14 +2,15 @@
 //!
 //! `cargo run --release --example score -- FILE.csv [--each] [--csv OUT.csv]`
 //!
-//! `FILE.csv` is a table of traced steps or of measured runs, told apart by their columns. `--each` prints a line per
+//! `FILE.csv` is a table of traced steps, of measured runs, or of measured speeds, told apart by their columns. `--each` prints a line per
 //! case, `--csv` writes our figures of each case. Further help while looking for an error: `--id ID` prints the case as
 //! it was read, `--sort` sorts by error.
 
 mod scoring;
 
 use enough_gpu::catalog::Catalog;
-use scoring::report;
+use scoring::table::Table;
+use scoring::{performance, report};
 use std::process::ExitCode;
 
 #[derive(Default)]
@@ -43,7 +44,19 @@ fn run() -> Result<(), String> {
     let file = options.file.ok_or("usage: score FILE.csv [--each] [--csv OUT.csv] [--id ID] [--sort]")?;
     let bytes = std::fs::read(&file).map_err(|e| format!("{file}: {e}"))?;
     let catalog = Catalog::bundled();
-    let mut scored = scoring::score(&String::from_utf8_lossy(&bytes), &catalog);
+    let (table, broken) = Table::read(&String::from_utf8_lossy(&bytes));
+    if broken > 0 {
+        eprintln!("{broken} rows of {file} are no CSV and are left out");
+    }
+    if table.has("workload") {
+        let speeds = performance::score(&table, &catalog);
+        if options.each {
+            println!("{}", performance::each(&speeds));
+        }
+        print!("{}", performance::closing(&speeds));
+        return Ok(());
+    }
+    let mut scored = scoring::score(&table, &catalog);
     if let Some(id) = options.id {
         for s in scored.iter().filter(|s| s.case.id == id) {
             println!("{s:#?}");

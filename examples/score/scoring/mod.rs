@@ -7,6 +7,7 @@ pub(crate) mod gpus;
 pub(crate) mod measured;
 pub(crate) mod models;
 pub(crate) mod oracle;
+pub(crate) mod performance;
 pub(crate) mod report;
 pub(crate) mod sizes;
 pub(crate) mod table;
@@ -16,9 +17,8 @@ use case::Scored;
 use enough_gpu::catalog::Catalog;
 use table::Table;
 
-/// Scores the rows of a file of either format.
-pub(crate) fn score(text: &str, catalog: &Catalog) -> Vec<Scored> {
-    let (table, _) = Table::read(text);
+/// Scores the rows of a file of memory cases, traced or measured.
+pub(crate) fn score(table: &Table, catalog: &Catalog) -> Vec<Scored> {
     let traced = table.has("peak_bytes");
     table
         .rows()
