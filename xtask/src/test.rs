@@ -61,10 +61,14 @@ pub fn run() -> ExitCode {
         check(cargo().args(arguments), "clippy")
     });
     step("lints, wasm", &mut || {
-        let arguments = ["clippy", "--target", WASM, "--lib", "--bins", "--tests", "--", "--deny", "warnings"];
+        let arguments = ["clippy", "--target", WASM, "--lib", "--bins", "--test", "web*", "--", "--deny", "warnings"];
         check(cargo().args(arguments), "clippy for wasm")
     });
-    step("native tests", &mut || tests(cargo().args(["test", "--workspace", "--no-fail-fast"]), "the native tests"));
+    step("native tests", &mut || {
+        // The page's tests come last; among these they would only be skipped, and compiled with other features.
+        let arguments = ["test", "--workspace", "--exclude", "page-tests", "--no-fail-fast"];
+        tests(cargo().args(arguments), "the native tests")
+    });
     step("tests in a browser", &mut || {
         let (tools, browser) = (tools.as_ref().map_err(Clone::clone)?, browser.as_ref().map_err(Clone::clone)?);
         in_browser(tools, browser)
@@ -100,7 +104,7 @@ fn in_browser(tools: &Tools, browser: &Browser) -> Outcome<Count> {
     let capabilities = capabilities(browser)?;
     let mut command = cargo();
     command
-        .args(["test", "--target", WASM, "--tests", "--no-fail-fast"])
+        .args(["test", "--target", WASM, "--lib", "--test", "web*", "--no-fail-fast"])
         .env("PATH", shell::path_with([tools.wasm_bindgen.as_path()])?)
         // By name, not by path: cargo splits this at spaces.
         .env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUNNER", "wasm-bindgen-test-runner")
