@@ -119,7 +119,7 @@ fn project(
         optimizer,
         optimizer_impl,
         checkpointing: words::checkpointing(row.text("grad_checkpointing"), offload)
-            .unwrap_or_else(|| default_checkpointing(framework, method, domain)),
+            .unwrap_or_else(|| default_checkpointing(framework, method, domain, words::base(weights))),
         attention: words::attention(row.text("attention")),
         loss: words::loss(row.text("loss_kernel")),
         micro_batch: sizes::tokens(row.text("micro_batch")).unwrap_or(1),
@@ -210,14 +210,15 @@ fn default_dropout(framework: Framework, method: &str) -> f64 {
 }
 
 /// What the library does when nobody says otherwise.
-fn default_checkpointing(framework: Framework, method: Method, domain: Domain) -> Checkpointing {
+fn default_checkpointing(framework: Framework, method: Method, domain: Domain, base: BaseFormat) -> Checkpointing {
+    let quantized = method == Method::QLora || (method == Method::Lora && base == BaseFormat::Int8);
     match framework {
         Framework::Unsloth => Checkpointing::Offloaded,
         Framework::LlamaFactory | Framework::MsSwift | Framework::Axolotl | Framework::Torchtune => {
             Checkpointing::PerBlock
         }
         // `prepare_model_for_kbit_training` of PEFT turns it on.
-        Framework::Transformers if method == Method::QLora && domain == Domain::Llm => Checkpointing::PerBlock,
+        Framework::Transformers if quantized && domain != Domain::Diffusion => Checkpointing::PerBlock,
         _ => Checkpointing::Off,
     }
 }

@@ -157,34 +157,51 @@ pub(crate) fn declined(scored: &[Scored]) -> String {
     out
 }
 
-/// The median by source, single-card and multi-card rows together, and the median of these medians.
-pub(crate) fn by_source(scored: &[Scored]) -> String {
-    let counted = || scored.iter().filter(|s| s.case.quality != Quality::C);
-    let mut out = String::from("By source: cases, with error, median |error| %, median error %\n");
-    for domain in Domain::ALL {
-        let mut groups: BTreeMap<&str, Vec<&Scored>> = BTreeMap::new();
-        for s in counted().filter(|s| s.case.domain == domain && s.case.cards == 1) {
-            groups.entry(&s.case.source).or_default().push(s);
+/// Who reported a run: the repository for rows that name one and a page in it (`owner/name docs/page.md`), else the whole
+/// text up to a remark. Rows of one report share their habits, so a report counts once.
+pub(crate) fn reporter(source: &str) -> &str {
+    let first = source.split([' ', ',', ';']).next().unwrap_or_default();
+    if first.contains('/') { first } else { source.split(['(', ':', ';']).next().unwrap_or_default().trim() }
+}
+
+/// The medians of single-card cases of a domain by who reported them, in the order of the names.
+pub(crate) fn medians_by_source(scored: &[Scored], domain: Domain) -> Vec<(String, Summary)> {
+    let mut groups: BTreeMap<&str, Vec<&Scored>> = BTreeMap::new();
+    for s in scored {
+        if s.case.quality != Quality::C && s.case.domain == domain && s.case.cards == 1 {
+            groups.entry(reporter(&s.case.source)).or_default().push(s);
         }
-        let mut medians: Vec<f64> = Vec::new();
-        for (source, rows) in &groups {
-            let sum = Summary::of(rows.iter().copied());
+    }
+    groups.into_iter().map(|(name, rows)| (name.to_owned(), Summary::of(rows))).collect()
+}
+
+/// The median of the medians by source.
+pub(crate) fn median_of_sources(groups: &[(String, Summary)]) -> Option<f64> {
+    let mut medians: Vec<f64> = groups.iter().filter_map(|(_, sum)| sum.median()).collect();
+    medians.sort_by(f64::total_cmp);
+    quantile(&medians, 0.5)
+}
+
+/// The median by source, single-card rows, and the median of these medians.
+pub(crate) fn by_source(scored: &[Scored]) -> String {
+    let mut out = String::from("By source, single card: cases, with error, median |error| %, median error %\n");
+    for domain in Domain::ALL {
+        let groups = medians_by_source(scored, domain);
+        for (source, sum) in &groups {
             let Some(median) = sum.median() else { continue };
-            medians.push(median);
             let _ = writeln!(
                 out,
-                "{:9} {:5} {:5} {:8.2} {:+8.2}  {}",
+                "{:9} {:5} {:5} {:8.2} {:+8.2}  {source}",
                 domain.name(),
                 sum.cases,
                 sum.errors.len(),
                 median,
                 quantile(&sum.signed, 0.5).unwrap_or_default(),
-                source.chars().take(90).collect::<String>(),
             );
         }
-        medians.sort_by(f64::total_cmp);
-        if let Some(middle) = quantile(&medians, 0.5) {
-            let _ = writeln!(out, "{:9} median of {} sources' medians: {middle:.2} %", domain.name(), medians.len());
+        if let Some(middle) = median_of_sources(&groups) {
+            let known = groups.iter().filter(|(_, sum)| sum.median().is_some()).count();
+            let _ = writeln!(out, "{:9} median of {known} sources' medians: {middle:.2} %", domain.name());
         }
     }
     out.push('\n');
