@@ -23,3 +23,8 @@ pub mod units;
 
 #[cfg(target_arch = "wasm32")]
 pub mod app;
+
+/// The examples of the README are compiled and run like those of the library.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
