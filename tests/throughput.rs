@@ -133,3 +133,33 @@ fn time_agrees_with_measured_training() {
     assert!(at(0.5) <= 20.0, "median {:.1} %", at(0.5));
     assert!(at(0.9) <= 45.0, "p90 {:.1} %", at(0.9));
 }
+
+/// Whole runs whose time was published: preset, card, cards, hours.
+const RUNS: [(&str, &str, u32, f64, &str); 8] = [
+    ("nanogpt-shakespeare", "a100-sxm-80gb", 1, 0.05, "karpathy/nanoGPT README: 3 minutes"),
+    ("gpt2-repro", "a100-sxm-40gb", 8, 96.0, "karpathy/nanoGPT README: 4 days"),
+    ("tinystories", "a100-sxm-40gb", 4, 24.0, "karpathy/llama2.c README: about a day"),
+    ("minimind", "rtx-3090", 1, 2.3, "jingyaogong/minimind README"),
+    ("llm-10b-scratch", "a100-sxm-80gb", 1024, 368_640.0 / 1024.0, "Llama 2 model card: 368,640 card hours"),
+    ("llm-70b-scratch", "h100-sxm", 1024, 7.0e6 / 1024.0, "Llama 3.1 model card: 7.0 M card hours"),
+    ("llm-405b-scratch", "h100-sxm", 16384, 30.84e6 / 16384.0, "Llama 3.1 model card: 30.84 M card hours"),
+    ("llm-671b-scratch", "h800-sxm", 2048, 2.664e6 / 2048.0, "DeepSeek-V3 README: 2.664 M card hours, in fp8"),
+];
+
+#[test]
+fn runs_take_as_long_as_published() {
+    let catalog = Catalog::bundled();
+    for (preset, card, count, published, source) in RUNS {
+        let mut project = Project::from_preset(catalog.preset(preset).unwrap(), &catalog);
+        project.hardware.sharding = if count > 8 { Sharding::Zero3 } else { Sharding::Ddp };
+        let gpu = catalog.gpu(card).unwrap();
+        let time = enough_gpu::estimate::time(&project, gpu, count, &catalog).unwrap();
+        let ours = time.run.hours();
+        println!(
+            "{preset}: {ours:.2} h, published {published:.2} h ({source}); step {:.3} s, steps {:.0}, mfu {:.2}, {:?}",
+            time.step.0, time.steps, time.mfu, time.bottleneck
+        );
+        // Published runs hold evaluation (nanoGPT: 8,000 batches beside 5,000 steps), compilation and pauses.
+        assert!((0.3..1.3).contains(&(ours / published)), "{preset}: {ours:.2} h, published {published:.2} h");
+    }
+}

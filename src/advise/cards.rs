@@ -3,11 +3,10 @@
 
 use super::engine::Memo;
 use super::money::{Offers, buy};
-use super::warnings::bar;
-use super::{CardChoice, Pick};
+use super::warnings::{bar, warnings};
+use super::{CardChoice, CardWarning, Pick};
 use crate::catalog::{Catalog, Gpu, GpuFamily};
 use crate::project::Project;
-use crate::units::Bytes;
 use std::cmp::Ordering;
 
 /// Most cards in one machine.
@@ -20,6 +19,8 @@ const SOON_H: f64 = 2.0;
 const LONG_H: f64 = 24.0 * 45.0;
 /// Renting takes this long to set up and to put away, whatever the run.
 const SET_UP_H: f64 = 1.0;
+/// Waits within this factor are the same to a person.
+const AS_GOOD_AS: f64 = 1.1;
 /// Entries of the short list beside the picks.
 const SHORT_LIST: usize = 5;
 
@@ -29,12 +30,13 @@ pub(super) fn cards(memo: &Memo<'_>, project: &Project, catalog: &Catalog) -> Ve
     let offers = Offers::new(catalog, currency);
     let mut choices = Vec::with_capacity(catalog.gpus.len() * 2);
     for gpu in catalog.gpus.iter().filter(|g| bar(project, g).is_none()) {
+        let mainstream = is_mainstream(project, gpu);
         let mut count = 1;
         while let Some(choice) = choice(memo, project, gpu, count, &offers) {
             let more = wants_more(gpu, &choice);
             // Clusters that are too small say nothing.
             if choice.fits || choice.tight || count <= MACHINE {
-                choices.push(choice);
+                choices.push(Ranked { choice, mainstream });
             }
             if !more {
                 break;
@@ -43,7 +45,7 @@ pub(super) fn cards(memo: &Memo<'_>, project: &Project, catalog: &Catalog) -> Ve
         }
     }
     rank(&mut choices);
-    choices
+    choices.into_iter().map(|r| r.choice).collect()
 }
 
 fn choice(memo: &Memo<'_>, project: &Project, gpu: &Gpu, count: u32, offers: &Offers<'_>) -> Option<CardChoice> {
@@ -87,44 +89,75 @@ fn cost(choice: &CardChoice) -> Option<f64> {
     Some(rent.per_hour.amount * (choice.time?.run.hours() + SET_UP_H))
 }
 
-fn hours(choice: &CardChoice) -> f64 {
-    choice.time.map_or(f64::INFINITY, |t| t.run.hours())
+/// Wait for the run with the time it takes to set up.
+fn wait(choice: &CardChoice) -> f64 {
+    choice.time.map_or(f64::INFINITY, |t| t.run.hours() + SET_UP_H)
 }
 
-fn order(a: &CardChoice, b: &CardChoice) -> Ordering {
-    let class = |c: &CardChoice| (!c.fits, !c.tight);
-    let price = |c: &CardChoice| cost(c).unwrap_or(f64::INFINITY);
-    class(a)
-        .cmp(&class(b))
-        .then_with(|| price(a).total_cmp(&price(b)))
-        .then_with(|| buy_price(a).total_cmp(&buy_price(b)))
-        .then_with(|| hours(a).total_cmp(&hours(b)))
-        .then_with(|| a.gpu.cmp(b.gpu))
-        .then_with(|| a.count.cmp(&b.count))
+/// Several cards are more to set up and more to go wrong than one.
+fn trouble(choice: &CardChoice) -> f64 {
+    1.0 + 0.2 * f64::from(choice.count.max(1).ilog2())
 }
 
+/// What to buy it costs, new where that is known.
 fn buy_price(choice: &CardChoice) -> f64 {
     choice.buy.and_then(|b| b.new.or(b.used)).map_or(f64::INFINITY, |m| m.amount)
 }
 
-fn rank(choices: &mut [CardChoice]) {
-    choices.sort_by(order);
-    let candidates = || choices.iter().enumerate().filter(|(_, c)| c.fits && cost(c).is_some());
+/// A choice with what its rank depends on.
+struct Ranked {
+    choice: CardChoice,
+    /// Current software runs on it as in the textbooks.
+    mainstream: bool,
+}
+
+impl Ranked {
+    /// Good advice for somebody who does not know: fits, can be rented with the person's money, runs current software.
+    fn is_candidate(&self) -> bool {
+        self.choice.fits && self.mainstream && self.choice.rent.is_some_and(|r| !r.converted)
+    }
+
+    fn order(&self, other: &Self) -> Ordering {
+        let class = |r: &Self| (!r.choice.fits, !r.choice.tight, !r.is_candidate(), !r.mainstream);
+        let price = |r: &Self| cost(&r.choice).unwrap_or(f64::INFINITY);
+        let (a, b) = (&self.choice, &other.choice);
+        class(self)
+            .cmp(&class(other))
+            .then_with(|| price(self).total_cmp(&price(other)))
+            .then_with(|| buy_price(a).total_cmp(&buy_price(b)))
+            .then_with(|| wait(a).total_cmp(&wait(b)))
+            .then_with(|| a.gpu.cmp(b.gpu))
+            .then_with(|| a.count.cmp(&b.count))
+    }
+}
+
+/// Current `PyTorch` runs on it, on CUDA or `ROCm`, and somebody stands behind it.
+fn is_mainstream(project: &Project, gpu: &Gpu) -> bool {
+    let stops = [CardWarning::Dropped, CardWarning::OtherStack, CardWarning::Modded, CardWarning::RocmOverride];
+    warnings(project, gpu, 1, None).iter().all(|w| !stops.contains(w) && *w != CardWarning::NoQuantization)
+}
+
+fn rank(ranked: &mut [Ranked]) {
+    ranked.sort_by(Ranked::order);
+    let candidates = || ranked.iter().enumerate().filter(|(_, r)| r.is_candidate()).map(|(i, r)| (i, &r.choice));
     let least =
         |key: &dyn Fn(&CardChoice) -> f64| candidates().min_by(|a, b| key(a.1).total_cmp(&key(b.1))).map(|(i, _)| i);
-    let cheapest = least(&|c| cost(c).unwrap_or(f64::INFINITY));
-    let balanced = least(&|c| cost(c).unwrap_or(f64::INFINITY) * (hours(c) + SET_UP_H));
-    let fastest = least(&hours);
+    let price = |c: &CardChoice| cost(c).unwrap_or(f64::INFINITY);
+    let cheapest = least(&|c| price(c) * trouble(c).sqrt());
+    let balanced = least(&|c| price(c) * wait(c) * trouble(c));
+    // Nobody pays double to wait three minutes less: of all that are as good as the fastest, the cheapest.
+    let shortest = candidates().map(|(_, c)| wait(c)).fold(f64::INFINITY, f64::min);
+    let fastest = least(&|c| if wait(c) <= shortest * AS_GOOD_AS { price(c) } else { f64::INFINITY });
     let picks = [(cheapest, Pick::Cheapest), (balanced, Pick::Balanced), (fastest, Pick::Fastest)];
     for (index, pick) in picks {
-        if let Some(choice) = index.and_then(|i| choices.get_mut(i))
-            && choice.pick.is_none()
+        if let Some(r) = index.and_then(|i| ranked.get_mut(i))
+            && r.choice.pick.is_none()
         {
-            choice.pick = Some(pick);
+            r.choice.pick = Some(pick);
         }
     }
-    short_list(choices);
-    choices.sort_by(|a, b| place(a).cmp(&place(b)).then_with(|| order(a, b)));
+    short_list(ranked);
+    ranked.sort_by(|a, b| place(&a.choice).cmp(&place(&b.choice)).then_with(|| a.order(b)));
 }
 
 /// Picks first, then the short list, then the rest.
@@ -138,33 +171,34 @@ fn place(choice: &CardChoice) -> u8 {
     }
 }
 
-/// What a beginner sees first: the picks, and the best few of the rest, each card once; among them the cheapest to buy.
-fn short_list(choices: &mut [CardChoice]) {
-    let mut seen: Vec<(&str, Bytes)> = Vec::new();
-    for choice in choices.iter_mut().filter(|c| c.pick.is_some()) {
-        choice.short_list = true;
-        seen.push((choice.gpu, choice.usable));
+/// What a beginner sees first: the picks, the cheapest to buy, and the best few of the rest, each card once.
+fn short_list(ranked: &mut [Ranked]) {
+    let mut seen: Vec<&str> = Vec::new();
+    for r in ranked.iter_mut().filter(|r| r.choice.pick.is_some()) {
+        r.choice.short_list = true;
+        seen.push(r.choice.gpu);
     }
-    let cheapest_to_buy = choices
+    let to_buy = ranked
         .iter()
         .enumerate()
-        .filter(|(_, c)| c.fits && buy_price(c).is_finite())
-        .min_by(|a, b| buy_price(a.1).total_cmp(&buy_price(b.1)))
+        .filter(|(_, r)| r.choice.fits && r.mainstream && buy_price(&r.choice).is_finite())
+        .min_by(|a, b| buy_price(&a.1.choice).total_cmp(&buy_price(&b.1.choice)))
         .map(|(i, _)| i);
-    if let Some(choice) = cheapest_to_buy.and_then(|i| choices.get_mut(i)) {
-        choice.short_list = true;
-        seen.push((choice.gpu, choice.usable));
+    if let Some(r) = to_buy.and_then(|i| ranked.get_mut(i)) {
+        r.choice.short_list = true;
+        seen.push(r.choice.gpu);
     }
     let mut left = SHORT_LIST;
-    for choice in choices.iter_mut() {
-        if left == 0 || !(choice.fits || choice.tight) {
+    for r in ranked.iter_mut() {
+        if left == 0 {
             break;
         }
-        if choice.short_list || seen.iter().any(|(gpu, _)| *gpu == choice.gpu) {
+        let choice = &mut r.choice;
+        if !r.mainstream || !(choice.fits || choice.tight) || seen.contains(&choice.gpu) {
             continue;
         }
         choice.short_list = true;
-        seen.push((choice.gpu, choice.usable));
+        seen.push(choice.gpu);
         left -= 1;
     }
 }

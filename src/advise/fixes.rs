@@ -66,7 +66,9 @@ impl Bench<'_> {
             let Some(after) = self.need(&changed) else { continue };
             let saves = before.card - after.card;
             let fits = after.fits(self.gpu.usable);
-            if saves < before.card.scale(WORTHWHILE) {
+            // A second card that does not make it fit is money for nothing.
+            let pointless = matches!(kind, FixKind::MoreCards { .. }) && !fits;
+            if saves < before.card.scale(WORTHWHILE) || pointless {
                 continue;
             }
             if best.as_ref().is_none_or(|b| saves > b.saves) {

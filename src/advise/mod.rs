@@ -15,6 +15,7 @@ mod warnings;
 
 pub use facts::*;
 pub use money::CNY_PER_USD;
+pub use warnings::{bar as card_bar, warnings as card_warnings};
 
 use crate::catalog::{Catalog, Domain, Gpu};
 use crate::estimate::CannotEstimate;
@@ -65,7 +66,7 @@ fn advise_with(engine: &dyn Engine, project: &Project, catalog: &Catalog) -> Res
     let hours_on_cpu = memo
         .workload(false)
         .ok()
-        .filter(|_| memory.allocated <= verdict::ORDINARY_RAM)
+        .filter(|load| load.weights <= verdict::LARGEST_ON_CPU && memory.allocated <= verdict::ORDINARY_RAM)
         .map(|load| load.on_cpu().hours());
     let cpu_does_it = hours_on_cpu.filter(|h| *h <= verdict::PATIENCE_H);
     let verdict = match (gpu, bar, cpu_does_it) {

@@ -10,6 +10,9 @@ use crate::units::Bytes;
 /// Longest run on a processor that a person would wait for.
 pub(super) const PATIENCE_H: f64 = 3.0;
 
+/// Largest model that makes sense on a processor at all.
+pub(super) const LARGEST_ON_CPU: f64 = 1e8;
+
 /// Main memory that an ordinary computer has left for a training.
 pub(super) const ORDINARY_RAM: Bytes = Bytes(12 << 30);
 

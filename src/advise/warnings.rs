@@ -10,7 +10,7 @@ use crate::project::{BaseFormat, Method, Optimizer, Precision, Project};
 const LONG_RUN_H: f64 = 24.0 * 14.0;
 
 /// Why the card cannot run this training at all, if it cannot.
-pub(super) fn bar(project: &Project, gpu: &Gpu) -> Option<CardBar> {
+pub fn bar(project: &Project, gpu: &Gpu) -> Option<CardBar> {
     // TPUs run JAX or PyTorch/XLA; Kepler is in no PyTorch 2 binary.
     if gpu.vendor == Vendor::Google || gpu.compute_capability.is_some_and(|c| c < 5.0) {
         return Some(CardBar::NoPyTorch);
@@ -21,7 +21,7 @@ pub(super) fn bar(project: &Project, gpu: &Gpu) -> Option<CardBar> {
 }
 
 /// Warnings about `count` of this card for this project.
-pub(super) fn warnings(project: &Project, gpu: &Gpu, count: u32, time: Option<&TimeEstimate>) -> Vec<CardWarning> {
+pub fn warnings(project: &Project, gpu: &Gpu, count: u32, time: Option<&TimeEstimate>) -> Vec<CardWarning> {
     let nvidia = gpu.vendor == Vendor::Nvidia;
     let units = gpu.rates.bf16.is_some() || gpu.rates.fp16.is_some();
     let half = project.precision != Precision::Fp32;

@@ -217,6 +217,7 @@ fn run(project: &Project, s: &Shape, flash: bool) -> Workload {
         samples: project.samples as f64 * project.epochs,
         host_step: false,
         from_host: 0.0,
+        model_parallel: false,
         band: 0.3,
     }
 }

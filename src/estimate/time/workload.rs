@@ -2,9 +2,9 @@
 
 use super::card::Arithmetic;
 use super::{language, pictures};
-use crate::catalog::{Architecture, Catalog, Domain};
+use crate::catalog::{Architecture, Catalog};
 use crate::estimate::CannotEstimate;
-use crate::project::{Field, Method, Offload, Optimizer, OptimizerImpl, Precision, Project};
+use crate::project::{Field, Framework, Method, Offload, Optimizer, OptimizerImpl, Precision, Project};
 
 /// One micro-batch on one card, and what an optimizer step adds.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -47,6 +47,8 @@ pub struct Workload {
     pub host_step: bool,
     /// Bytes that come from main memory in one micro-batch.
     pub from_host: f64,
+    /// The library can also lay layers, matrices and experts out over the cards.
+    pub model_parallel: bool,
     /// Relative half-width of the error band on one card.
     pub band: f64,
 }
@@ -76,12 +78,11 @@ impl Workload {
                 Architecture::Language(l) => language::workload(project, model.params as f64, l, flash),
                 Architecture::Vision(v) => pictures::vision(project, model.params as f64, v),
                 Architecture::Diffusion(d) => pictures::diffusion(project, d),
-                Architecture::Other(o) => {
-                    pictures::other(project, model.params as f64, o, model.domain == Domain::Small)
-                }
+                Architecture::Other(o) => pictures::other(project, model, o),
             }
         };
         load.add_optimizer(project);
+        load.model_parallel = matches!(project.framework, Framework::Megatron | Framework::Torchtitan);
         if [load.products, load.traffic, load.optimizer].iter().all(|x| x.is_finite()) {
             Ok(load)
         } else {
