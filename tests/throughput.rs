@@ -159,7 +159,9 @@ fn runs_take_as_long_as_published() {
             "{preset}: {ours:.2} h, published {published:.2} h ({source}); step {:.3} s, steps {:.0}, mfu {:.2}, {:?}",
             time.step.0, time.steps, time.mfu, time.bottleneck
         );
-        // Published runs hold evaluation (nanoGPT: 8,000 batches beside 5,000 steps), compilation and pauses.
-        assert!((0.3..1.3).contains(&(ours / published)), "{preset}: {ours:.2} h, published {published:.2} h");
+        // Published runs hold evaluation (nanoGPT: 8,000 batches beside 5,000 steps), compilation and pauses; a project
+        // in bf16 takes longer than one in fp8.
+        let longest = if source.contains("fp8") { 1.8 } else { 1.3 };
+        assert!((0.3..longest).contains(&(ours / published)), "{preset}: {ours:.2} h, published {published:.2} h");
     }
 }
