@@ -3,7 +3,7 @@
 use super::engine::{Engine, Need, settle};
 use super::knobs::{Knob, LEVELS, apply, knobs, risk};
 use super::{FitPlan, Fix, FixKind, QualityRisk};
-use crate::catalog::{Domain, Gpu, GpuFamily};
+use crate::catalog::{Architecture, Catalog, Domain, Gpu, GpuFamily};
 use crate::estimate::time::{Workload, has_flash};
 use crate::project::Project;
 
@@ -15,12 +15,20 @@ const LARGEST_BATCH: u64 = 1 << 20;
 
 /// The card, the domain and the numbers that the search for fixes works on.
 pub(super) struct Bench<'a> {
-    pub(super) engine: &'a dyn Engine,
-    pub(super) gpu: &'a Gpu,
-    pub(super) domain: Domain,
+    engine: &'a dyn Engine,
+    gpu: &'a Gpu,
+    domain: Domain,
+    swaps_blocks: bool,
 }
 
-impl Bench<'_> {
+impl<'a> Bench<'a> {
+    pub(super) fn new(engine: &'a dyn Engine, gpu: &'a Gpu, project: &Project, catalog: &Catalog) -> Self {
+        let model = if project.custom.is_some() { None } else { catalog.model(&project.model) };
+        let swaps_blocks =
+            matches!(model.map(|m| &m.architecture), Some(Architecture::Diffusion(d)) if !d.denoiser.contains("UNet"));
+        Self { engine, gpu, domain: model.map_or(Domain::Language, |m| m.domain), swaps_blocks }
+    }
+
     fn need(&self, project: &Project) -> Option<Need> {
         settle(self.engine, project, self.gpu).ok().map(|(_, memory)| Need::of(&memory))
     }
@@ -44,17 +52,19 @@ impl Bench<'_> {
     /// Every single change that helps, the least painful first.
     pub(super) fn fixes(&self, project: &Project) -> Vec<Fix> {
         let Some(before) = self.need(project) else { return Vec::new() };
-        let mut fixes: Vec<Fix> = knobs(project, self.domain, self.gpu)
-            .iter()
-            .map(|knob| knob.settings.clone())
+        let mut fixes: Vec<(usize, Fix)> = knobs(project, self.domain, self.swaps_blocks, self.gpu)
+            .into_iter()
             .chain(self.more_cards(project))
-            .filter_map(|settings| self.best(project, before, &settings))
+            .filter_map(|knob| Some((knob.level, self.best(project, before, &knob.settings)?)))
             .collect();
-        fixes.sort_by(|a, b| {
+        fixes.sort_by(|(a_level, a), (b_level, b)| {
             let speed = |f: &Fix| f.slower.unwrap_or(1.0);
-            (a.risk, !a.fits).cmp(&(b.risk, !b.fits)).then(speed(a).total_cmp(&speed(b))).then(b.saves.cmp(&a.saves))
+            (a_level, a.risk, !a.fits)
+                .cmp(&(b_level, b.risk, !b.fits))
+                .then(speed(a).total_cmp(&speed(b)))
+                .then(b.saves.cmp(&a.saves))
         });
-        fixes
+        fixes.into_iter().map(|(_, fix)| fix).collect()
     }
 
     /// Of settings that exclude each other, the mildest that fits, or the one that saves most.
@@ -89,17 +99,22 @@ impl Bench<'_> {
         best
     }
 
-    fn more_cards(&self, project: &Project) -> Option<Vec<FixKind>> {
+    fn risk(&self, project: &Project, fixes: &[FixKind]) -> QualityRisk {
+        fixes.iter().map(|k| risk(*k, project, self.domain)).max().unwrap_or(QualityRisk::None)
+    }
+
+    /// More of the same cards: beyond all levels of pain, since it costs money.
+    fn more_cards(&self, project: &Project) -> Option<Knob> {
         let several = !matches!(self.gpu.family, GpuFamily::Laptop | GpuFamily::Apple);
         let counts = [2, 4, 8].into_iter().filter(|c| *c > project.hardware.count.max(1));
         let settings: Vec<FixKind> = counts.map(|count| FixKind::MoreCards { count }).collect();
-        (several && !settings.is_empty()).then_some(settings)
+        (several && !settings.is_empty()).then_some(Knob { level: LEVELS, settings })
     }
 
     /// The least painful set of changes that fits: the lowest level of pain that can do it, on that level the least
     /// slowdown (or the fewest and mildest changes), and below it no more than is needed.
     pub(super) fn make_it_fit(&self, project: &Project) -> Option<FitPlan> {
-        let knobs = knobs(project, self.domain, self.gpu);
+        let knobs = knobs(project, self.domain, self.swaps_blocks, self.gpu);
         let levels: Vec<Vec<&Knob>> =
             (0..LEVELS).map(|level| knobs.iter().filter(|k| k.level == level).collect()).collect();
         let strongest: Vec<Vec<FixKind>> =
@@ -127,16 +142,18 @@ impl Bench<'_> {
                 }
                 self.time(&with(&sets)).unwrap_or(1.0)
             };
-            let weigh = |(set, steps): &(Vec<FixKind>, usize)| (pain(set), *steps);
-            let mut weighed: Vec<_> = options.drain(..).map(|o| (weigh(&o), o.0)).collect();
+            let mut weighed: Vec<Setting> = options
+                .drain(..)
+                .map(|(set, steps)| Setting { time: pain(&set), risk: self.risk(project, &set), steps, set })
+                .collect();
             // Level 1 is about speed; elsewhere the number and strength of changes counts.
             let by_speed = level == 1;
-            weighed.sort_by(|((at, asteps), _), ((bt, bsteps), _)| {
-                let speed = at.total_cmp(bt);
-                let steps = asteps.cmp(bsteps);
-                if by_speed { speed.then(steps) } else { steps.then(speed) }
+            weighed.sort_by(|a, b| {
+                let speed = a.time.total_cmp(&b.time);
+                let steps = a.steps.cmp(&b.steps);
+                a.risk.cmp(&b.risk).then(if by_speed { speed.then(steps) } else { steps.then(speed) })
             });
-            let found = weighed.into_iter().map(|(_, set)| set).find(|set| {
+            let found = weighed.into_iter().map(|o| o.set).find(|set| {
                 let mut sets = chosen.clone();
                 if let Some(slot) = sets.get_mut(level) {
                     set.clone_into(slot);
@@ -151,7 +168,7 @@ impl Bench<'_> {
         let changed = with(&chosen);
         let need = self.need(&changed)?;
         Some(FitPlan {
-            risk: fixes.iter().map(|k| risk(*k, project, self.domain)).max().unwrap_or(QualityRisk::None),
+            risk: self.risk(project, &fixes),
             slower: self.slower(project, &changed),
             card: need.card,
             spare: self.gpu.usable - need.card,
@@ -188,6 +205,16 @@ impl Bench<'_> {
         }
         Some(low)
     }
+}
+
+/// One way to set the knobs of a level.
+struct Setting {
+    set: Vec<FixKind>,
+    /// How many changes, the stronger ones counting more.
+    steps: usize,
+    /// Time of the run with them.
+    time: f64,
+    risk: QualityRisk,
 }
 
 /// Every way to set these knobs, each with how many steps of pain it takes.

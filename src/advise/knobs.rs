@@ -3,9 +3,9 @@
 //! Pain has levels. Anything on a lower level is tried in full before anything on a higher one is touched:
 //!
 //! 0. the same result at the same speed or better: kernels, fused loss, mixed precision, cached latents;
-//! 1. the same result, slower: smaller micro-batches with accumulation, checkpointing;
+//! 1. the same result, slower: smaller micro-batches with accumulation, checkpointing, blocks in main memory;
 //! 2. hardly measurable: 8-bit optimizer states, a quantized frozen base, pure bf16;
-//! 3. the same result, much slower: state or blocks in main memory;
+//! 3. the same result, much slower: optimizer state and step in main memory;
 //! 4. other or less training: adapters instead of all weights, shorter samples, smaller pictures.
 
 use super::{FixKind, QualityRisk};
@@ -19,6 +19,9 @@ use crate::project::{
 /// Levels of pain.
 pub(super) const LEVELS: usize = 5;
 
+/// Below this many samples batch norm's statistics get noisy (Wu and He, Group Normalization, 2018).
+const BATCH_NORM_LEAST: u64 = 16;
+
 /// Settings of one kind that exclude each other, the least painful first.
 pub(super) struct Knob {
     pub(super) level: usize,
@@ -26,7 +29,9 @@ pub(super) struct Knob {
 }
 
 /// Every knob that this project has. A knob may turn out not to help: that is for the estimate to say.
-pub(super) fn knobs(project: &Project, domain: Domain, gpu: &Gpu) -> Vec<Knob> {
+///
+/// `swaps_blocks` tells whether the model is a diffusion transformer, whose trainers can keep blocks in main memory.
+pub(super) fn knobs(project: &Project, domain: Domain, swaps_blocks: bool, gpu: &Gpu) -> Vec<Knob> {
     let one = |level: usize, kind: FixKind| Knob { level, settings: vec![kind] };
     let mut knobs = Vec::new();
     let language = matches!(domain, Domain::Language | Domain::VisionLanguage);
@@ -69,6 +74,11 @@ pub(super) fn knobs(project: &Project, domain: Domain, gpu: &Gpu) -> Vec<Knob> {
         knobs.push(one(1, FixKind::Checkpointing));
     }
 
+    if swaps_blocks && project.block_swap < 0.7 {
+        let settings = [0.25, 0.5, 0.75].into_iter().filter(|s| *s > project.block_swap);
+        knobs.push(Knob { level: 1, settings: settings.map(|share| FixKind::BlockSwap { share }).collect() });
+    }
+
     if full && bitsandbytes && matches!(project.optimizer, Optimizer::AdamW | Optimizer::PagedAdamW) {
         knobs.push(Knob { level: 2, settings: vec![FixKind::Optimizer8bit, FixKind::PagedOptimizer] });
     }
@@ -90,10 +100,6 @@ pub(super) fn knobs(project: &Project, domain: Domain, gpu: &Gpu) -> Vec<Knob> {
 
     if full && project.offload == Offload::None && denoiser_or_language {
         knobs.push(one(3, FixKind::Offload));
-    }
-    if domain == Domain::Diffusion && project.block_swap < 0.5 {
-        let settings = [0.25, 0.5, 0.75].into_iter().filter(|s| *s > project.block_swap);
-        knobs.push(Knob { level: 3, settings: settings.map(|share| FixKind::BlockSwap { share }).collect() });
     }
 
     if matches!(project.method, Method::Full | Method::Freeze) && denoiser_or_language {
@@ -198,7 +204,11 @@ pub(super) fn apply(kind: FixKind, project: &mut Project, gpu: &Gpu) {
 pub(super) fn risk(kind: FixKind, project: &Project, domain: Domain) -> QualityRisk {
     match kind {
         // Batch norm sees the micro-batch, not the effective batch.
-        FixKind::SmallerMicroBatch { .. } if domain == Domain::Vision => QualityRisk::Slight,
+        FixKind::SmallerMicroBatch { micro_batch, .. }
+            if domain == Domain::Vision && micro_batch < BATCH_NORM_LEAST =>
+        {
+            QualityRisk::Slight
+        }
         FixKind::MixedPrecision
         | FixKind::SmallerMicroBatch { .. }
         | FixKind::Checkpointing

@@ -13,11 +13,14 @@ mod money;
 mod verdict;
 mod warnings;
 
+#[cfg(test)]
+mod tests;
+
 pub use facts::*;
 pub use money::CNY_PER_USD;
 pub use warnings::{bar as card_bar, warnings as card_warnings};
 
-use crate::catalog::{Catalog, Domain, Gpu};
+use crate::catalog::{Catalog, Gpu};
 use crate::estimate::CannotEstimate;
 use crate::project::Project;
 use engine::{Engine, Estimates, Memo, Need, settle};
@@ -35,21 +38,14 @@ pub fn advise(project: &Project, catalog: &Catalog) -> Result<Advice, CannotEsti
 pub fn make_it_fit(project: &Project, gpu: &Gpu, catalog: &Catalog) -> Option<FitPlan> {
     let engine = Estimates(catalog);
     let project = engine::on(project, gpu, project.hardware.count, project.hardware.sharding);
-    Bench { engine: &engine, gpu, domain: domain(&project, catalog) }.make_it_fit(&project)
+    Bench::new(&engine, gpu, &project, catalog).make_it_fit(&project)
 }
 
 /// The largest micro-batch with which the project fits `gpu`; `None` where not even one sample does.
 pub fn largest_micro_batch(project: &Project, gpu: &Gpu, catalog: &Catalog) -> Option<u64> {
     let engine = Estimates(catalog);
     let project = engine::on(project, gpu, project.hardware.count, project.hardware.sharding);
-    Bench { engine: &engine, gpu, domain: domain(&project, catalog) }.largest_micro_batch(&project)
-}
-
-fn domain(project: &Project, catalog: &Catalog) -> Domain {
-    if project.custom.is_some() {
-        return Domain::Language;
-    }
-    catalog.model(&project.model).map_or(Domain::Language, |m| m.domain)
+    Bench::new(&engine, gpu, &project, catalog).largest_micro_batch(&project)
 }
 
 fn advise_with(engine: &dyn Engine, project: &Project, catalog: &Catalog) -> Result<Advice, CannotEstimate> {
@@ -76,8 +72,7 @@ fn advise_with(engine: &dyn Engine, project: &Project, catalog: &Catalog) -> Res
         (None, None, None) => Verdict::NoCard,
     };
     let short = matches!(verdict, Verdict::RunsOut { .. } | Verdict::Tight { .. });
-    let domain = domain(project, catalog);
-    let bench = gpu.or_else(|| catalog.gpu(TYPICAL_CARD)).map(|gpu| Bench { engine, gpu, domain });
+    let bench = gpu.or_else(|| catalog.gpu(TYPICAL_CARD)).map(|gpu| Bench::new(engine, gpu, project, catalog));
     let wants_fixes = short || verdict == Verdict::NoCard;
     let fixes = bench.as_ref().filter(|_| wants_fixes).map_or_else(Vec::new, |b| b.fixes(&settled));
     let make_it_fit = bench.as_ref().filter(|_| short).and_then(|b| b.make_it_fit(&settled));
