@@ -28,6 +28,7 @@ pub(crate) fn check(tables: &Tables) -> Result<(), Broken> {
     unique_models(tables)?;
     references(tables)?;
     usable_memory(tables)?;
+    aliases(tables)?;
     published(tables)
 }
 
@@ -208,7 +209,7 @@ fn other(row: &Row) -> Result<(), String> {
 /// Share links name a model by its id alone.
 fn unique_models(tables: &Tables) -> Result<(), Broken> {
     let mut seen: BTreeMap<&str, &Row> = BTreeMap::new();
-    for table in [&tables.language, &tables.vision, &tables.diffusion, &tables.other] {
+    for table in tables.models() {
         for row in &table.rows {
             if let Some(first) = seen.insert(row.text("id"), row) {
                 let (id, file, line) = (row.text("id"), first.file, first.line);
@@ -245,6 +246,27 @@ fn references(tables: &Tables) -> Result<(), Broken> {
             _ => &tables.other,
         };
         exists(row, "model_id", table, "model")?;
+    }
+    Ok(())
+}
+
+/// An alias means one row that exists.
+fn aliases(tables: &Tables) -> Result<(), Broken> {
+    let mut seen: BTreeMap<(&str, String), &Row> = BTreeMap::new();
+    for row in &tables.aliases.rows {
+        let (kind, typed, id) = (row.text("kind"), row.text("typed"), row.text("means"));
+        let known = match kind {
+            "gpu" => tables.gpus.get(id).is_some(),
+            "model" => tables.models().iter().any(|table| table.get(id).is_some()),
+            _ => true,
+        };
+        if !known {
+            return Err(row.broken(format!("{typed:?} means {id:?}, which is not known")));
+        }
+        let compact = typed.to_lowercase().chars().filter(|c| c.is_alphanumeric()).collect();
+        if let Some(first) = seen.insert((kind, compact), row) {
+            return Err(row.broken(format!("{typed:?} was given a meaning before, on line {}", first.line)));
+        }
     }
     Ok(())
 }

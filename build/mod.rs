@@ -33,6 +33,14 @@ pub(crate) struct Tables {
     pub(crate) other: Table,
     pub(crate) presets: Table,
     pub(crate) throughput: Table,
+    pub(crate) aliases: Table,
+}
+
+impl Tables {
+    /// The tables whose rows are models.
+    pub(crate) fn models(&self) -> [&Table; 4] {
+        [&self.language, &self.vision, &self.diffusion, &self.other]
+    }
 }
 
 /// Reads every file with `read`, checks it and returns the Rust source of the tables, or one sentence.
@@ -52,6 +60,7 @@ pub(crate) fn compile(read: impl Fn(&str) -> Result<String, String>) -> Result<S
         other: table(&schema::OTHER)?,
         presets: table(&schema::TASKS)?,
         throughput: table(&schema::PERFORMANCE)?,
+        aliases: table(&schema::ALIASES)?,
     };
     checks::check(&tables).map_err(|broken| broken.to_string())?;
     Ok(render::render(&tables))

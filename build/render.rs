@@ -30,6 +30,11 @@ pub(crate) fn render(tables: &Tables) -> String {
     write_table(&mut out, "FREE", "FreeTier", each(&tables.free, free_tier));
     write_table(&mut out, "PRESETS", "Preset", each(&tables.presets, preset));
     write_table(&mut out, "MEASURED_THROUGHPUT", "Throughput", each(&tables.throughput, throughput));
+    let aliases = |kind: &'static str| tables.aliases.rows.iter().filter(move |row| row.text("kind") == kind);
+    write_table(&mut out, "MODEL_ALIASES", "Alias", aliases("model").map(alias));
+    write_table(&mut out, "GPU_ALIASES", "Alias", aliases("gpu").map(alias));
+    let word = |row: &Row| Value(format!("({:?}, {:?})", row.text("typed"), row.text("means")));
+    write_table(&mut out, "WORDS", "(&str, &str)", aliases("word").map(word));
     out
 }
 
@@ -222,6 +227,14 @@ fn preset(row: &Row) -> Value {
         .text("length", row.text("epochs_or_steps"))
         .text("hardware", row.text("typical_hardware_seen"))
         .text("source", row.text("source"))
+        .end()
+}
+
+fn alias(row: &Row) -> Value {
+    Fields::of("Alias")
+        .text("typed", row.text("typed"))
+        .text("id", row.text("means"))
+        .put("sure", (row.text("sure") == "yes").to_string())
         .end()
 }
 

@@ -338,6 +338,17 @@ pub(crate) static TASKS: Schema = Schema {
     ],
 };
 
+/// What people type for a row, or for a word of a name.
+pub(crate) static ALIASES: Schema = Schema {
+    file: "aliases.csv",
+    columns: &[
+        must("kind", OneOf(&["word", "model", "gpu"])),
+        must("typed", Text),
+        may("means", Text),
+        must("sure", YES_NO),
+    ],
+};
+
 pub(crate) static PERFORMANCE: Schema = Schema {
     file: "performance.csv",
     columns: &[

@@ -154,6 +154,8 @@ fn a_broken_row_is_named_with_file_line_and_reason() {
         ("free.csv", "Kaggle,P100", ",p100-pcie-16gb,", ",p100,", "line 2: the card \"p100\" is not in gpus.csv"),
         ("performance.csv", "h100-sxm,", "h100-sxm,", "h101-sxm,", "line 2: the card \"h101-sxm\" is not in gpus.csv"),
         ("tasks.csv", "mnist,", ",mnist-cnn,", ",mnist-rnn,", "line 2: the model \"mnist-rnn\" is not in vision.csv"),
+        ("aliases.csv", "gpu,h100,", ",h100-sxm,", ",h100,", "\"h100\" means \"h100\", which is not known"),
+        ("aliases.csv", "gpu,h200,", "gpu,h200,", "gpu,H-100,", "\"H-100\" was given a meaning before, on line"),
         // Architecture and count.
         (
             "llm.csv",

@@ -4,9 +4,11 @@
 
 pub mod grammar;
 mod language;
+mod lookup;
 pub mod params;
 mod types;
 pub use language::*;
+pub use lookup::{Alias, Hit};
 pub use types::*;
 
 /// The tables that `build.rs` writes.
