@@ -72,7 +72,9 @@ impl Workload {
         let count = count.max(1);
         let rate = achieved(gpu, self.arithmetic).ok_or(CannotEstimate::CardDoesNotApply)?;
         let (peak, _) = peak(gpu, self.arithmetic).ok_or(CannotEstimate::CardDoesNotApply)?;
-        let arithmetic = self.products / (rate * self.product_speed) + self.attention / (rate * ATTENTION_SHARE);
+        let core = if self.arithmetic == Arithmetic::Fp8 { Arithmetic::Half } else { self.arithmetic };
+        let core_rate = achieved(gpu, core).unwrap_or(rate) * ATTENTION_SHARE;
+        let arithmetic = self.products / (rate * self.product_speed) + self.attention / core_rate;
         let memory = self.traffic / card::traffic_rate(gpu);
         let start = self.kernels * KERNEL_START_S;
         let desktop = !matches!(gpu.family, GpuFamily::Datacenter | GpuFamily::Accelerator);

@@ -60,7 +60,9 @@ fn speed(row: &Row<'_>, tokens: bool, catalog: &Catalog) -> Result<f64, Reason> 
         load.input = 0.0;
     }
     // Frameworks that NVIDIA ships, and the benchmarks made with them, turn TF32 on.
-    let load = if row.text("precision").contains("tf32") { load.with_tf32() } else { load };
+    let precision = row.text("precision");
+    let load = if precision.contains("tf32") { load.with_tf32() } else { load };
+    let load = if precision.contains("fp8") { load.with_fp8() } else { load };
     let found = load.on(gpu, count, project.hardware.sharding).map_err(declined)?;
     let samples = (project.micro_batch * project.accumulation * u64::from(count)) as f64 / found.step.0;
     Ok(if tokens { samples * project.sequence as f64 } else { samples })
@@ -80,15 +82,15 @@ fn project(row: &Row<'_>, gpu: &Gpu, count: u32, catalog: &Catalog) -> Result<Pr
     let workload = row.text("workload");
     let model = model(workload, catalog).ok_or_else(|| Reason::UnknownModel(workload.to_owned()))?;
     let text = row.text("precision").to_lowercase();
-    if text.contains("fp8") || text.contains("fp4") {
-        return Err(Reason::Declined("8-bit arithmetic".to_owned()));
+    if text.contains("fp4") {
+        return Err(Reason::Declined("4-bit arithmetic".to_owned()));
     }
     let setup = row.text("setup");
     let framework =
         words::framework(setup).or_else(|| words::framework(row.text("source"))).unwrap_or(Framework::Pytorch);
     let precision = if text.contains("amp") || text.contains("fp16") {
         Precision::AmpFp16
-    } else if text.contains("bf16") {
+    } else if text.contains("bf16") || text.contains("fp8") {
         Precision::PureBf16
     } else {
         Precision::Fp32

@@ -14,6 +14,8 @@ pub enum Arithmetic {
     Tf32,
     /// 16 bit: bf16 where the card has it, else fp16, else fp32.
     Half,
+    /// fp8 where the card has it, else as `Half`.
+    Fp8,
 }
 
 /// Share of the peak rate that large products reach where power is no limit.
@@ -78,7 +80,8 @@ const LARGE_CACHE_TRAFFIC: f64 = 0.78;
 pub fn peak(gpu: &Gpu, arithmetic: Arithmetic) -> Option<(f64, bool)> {
     let r = &gpu.rates;
     let (tflops, units) = match arithmetic {
-        Arithmetic::Half => match r.bf16.into_iter().chain(r.fp16).reduce(f64::max) {
+        Arithmetic::Fp8 if r.fp8.is_some() => (r.fp8?, true),
+        Arithmetic::Half | Arithmetic::Fp8 => match r.bf16.into_iter().chain(r.fp16).reduce(f64::max) {
             Some(x) => (x, true),
             None => (r.fp32?, false),
         },

@@ -100,6 +100,13 @@ impl Workload {
         self
     }
 
+    /// Products of the layers run in fp8 where the card has it, attention stays in 16 bit (Transformer Engine).
+    #[must_use]
+    pub fn with_fp8(mut self) -> Self {
+        self.arithmetic = Arithmetic::Fp8;
+        self
+    }
+
     fn add_optimizer(&mut self, project: &Project) {
         let fp32_weights = !matches!(project.precision, Precision::PureBf16);
         let w = if fp32_weights { 4.0 } else { 2.0 };
