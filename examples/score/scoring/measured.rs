@@ -3,7 +3,7 @@
 use super::case::{Case, Domain, Meter, Outcome, Quality, Reason, Subject};
 use super::table::Row;
 use super::{gpus, models, sizes, words};
-use enough_gpu::catalog::{Catalog, Domain as CatalogDomain, Gpu, LanguageKind, LanguageModel};
+use enough_gpu::catalog::{Catalog, Gpu, LanguageKind, LanguageModel, Model};
 use enough_gpu::project::{
     BaseFormat, Checkpointing, Framework, Hardware, Lora, LoraTargets, LossKernel, Method, Objective, Offload, Project,
 };
@@ -13,6 +13,10 @@ use enough_gpu::units::Bytes;
 /// Tokens of a sample where a row of language training gives none: instructions and answers of Alpaca's kind, which
 /// are nearly all shorter.
 const TOKENS_NOT_STATED: u64 = 512;
+
+/// The longest sample of Alpaca-like data in a tokenizer of today, which sets the peak where a stated length is only a
+/// limit (LitGPT's resource tables: 1,034 to 1,079 tokens, 1,304 in Llama 2's).
+const LONGEST_INSTRUCTION: u64 = 1_079;
 
 /// The case of a row.
 pub(crate) fn case(row: &Row<'_>, catalog: &Catalog) -> Case {
@@ -72,15 +76,14 @@ fn subject(row: &Row<'_>, domain: Domain, gpu: Option<&Gpu>, catalog: &Catalog) 
         let config = forward_only(row);
         return Ok(Subject::Step { model: Box::new(model.clone()), config: Box::new(config) });
     };
-    let project = project(row, domain, model.id, model.domain, method, objective, gpu);
+    let project = project(row, domain, model, method, objective, gpu);
     Ok(Subject::Project { project: Box::new(project), gpu: gpu.cloned().map(Box::new) })
 }
 
 fn project(
     row: &Row<'_>,
     domain: Domain,
-    model: &str,
-    kind: CatalogDomain,
+    model: &Model,
     method: Method,
     objective: Objective,
     gpu: Option<&Gpu>,
@@ -103,11 +106,18 @@ fn project(
     let blocks_away = if offload.contains("streamed") { 1.0 } else { block_swap(offload) };
     let targets = row.text("lora_targets");
     Project {
-        model: model.to_owned(),
+        model: model.id.to_owned(),
         method,
         lora: Lora {
             rank: row.count("lora_rank").filter(|r| *r > 0).unwrap_or(default_rank(framework, row.text("method"))),
-            targets: lora_targets(targets, framework, domain),
+            targets: if row.text("method").starts_with("adapter-v2") {
+                // Scales and biases of every linear layer.
+                LoraTargets::AllLinear
+            } else if row.text("method").starts_with("adapter") {
+                LoraTargets::QV
+            } else {
+                lora_targets(targets, framework, domain)
+            },
             dropout: default_dropout(framework, row.text("method")),
         },
         precision: words::precision(weights, compute, framework, method),
@@ -121,13 +131,15 @@ fn project(
         checkpointing: words::checkpointing(row.text("grad_checkpointing"), offload)
             .unwrap_or_else(|| default_checkpointing(framework, method, domain, words::base(weights))),
         attention: words::attention(row.text("attention")),
-        loss: words::loss(row.text("loss_kernel")),
-        micro_batch: sizes::tokens(row.text("micro_batch")).unwrap_or(1),
-        sequence: if kind == CatalogDomain::Language || kind == CatalogDomain::VisionLanguage {
-            sizes::tokens(size).unwrap_or(TOKENS_NOT_STATED)
-        } else {
-            Project::default().sequence
+        loss: match words::loss(row.text("loss_kernel")) {
+            // torchtune's models return fp32 logits unless a chunked loss is asked for.
+            LossKernel::Auto if framework == Framework::Torchtune => LossKernel::Upcast,
+            loss => loss,
         },
+        micro_batch: sizes::tokens(row.text("micro_batch")).unwrap_or(1),
+        accumulation: accumulation(row.text("note")),
+        frozen_share: frozen_share(row.text("method")),
+        sequence: sequence(row, model),
         image_side: picture.map_or(if domain == Domain::Diffusion { 512 } else { 224 }, |p| p.side),
         frames: picture.map_or(1, |p| p.frames),
         audio_seconds: sizes::seconds(size).unwrap_or(10.0),
@@ -144,6 +156,27 @@ fn project(
         },
         ..Project::default()
     }
+}
+
+/// Tokens of a sample: as stated; where only a limit is stated, the longest sample that such data has.
+fn sequence(row: &Row<'_>, model: &Model) -> u64 {
+    let longest = model.language().map_or(0, |l| u64::from(l.max_context));
+    let stated = sizes::tokens(row.text("seq_or_res"));
+    let Some(stated) = stated else {
+        return if longest > 0 { longest.min(TOKENS_NOT_STATED) } else { TOKENS_NOT_STATED };
+    };
+    let words = [row.text("note"), row.text("seq_or_res"), row.text("source")].map(str::to_lowercase);
+    let has = |w: &str| words.iter().any(|text| text.contains(w));
+    let limit = has("is a cap") || has(" cap") || has("real length short");
+    let packed = has("pack") && !has("unpacked") && !has("not packed");
+    // "unless packing" in a note says nothing about this run: its script's name does.
+    let packed = if has("unless packing") { words[2].contains("pack") || words[1].contains("pack") } else { packed };
+    if limit && !packed { stated.min(LONGEST_INSTRUCTION) } else { stated }
+}
+
+/// Micro-batches that a note gives as "grad accumulation 4".
+fn accumulation(note: &str) -> u64 {
+    note.split_once("grad accumulation").and_then(|(_, rest)| sizes::tokens(rest)).unwrap_or(1).clamp(1, 1 << 20)
 }
 
 /// Share of the blocks in `22 blocks swapped to CPU`; FLUX, for which that is written, has 57.
@@ -190,10 +223,16 @@ fn default_rank(framework: Framework, method: &str) -> u64 {
     }
 }
 
+/// Share of the layers that methods with few active layers leave alone: LISA 2 of 28, `LLaMA` Pro 4 of 32, one block of
+/// 32 at a time.
+fn frozen_share(method: &str) -> f64 {
+    if ["lisa", "llamapro", "block coordinate"].iter().any(|w| method.to_lowercase().contains(w)) { 0.9 } else { 0.5 }
+}
+
 /// Dropout on adapter inputs by default: LitGPT and PEFT recipes 0.05, ms-swift 0.05; torchtune's recipes, Unsloth and
-/// the diffusion trainers none; LLaMA-Factory none.
+/// the diffusion trainers none; LLaMA-Factory none. The copies that it keeps stand for the outputs that adapter-v2 keeps.
 fn default_dropout(framework: Framework, method: &str) -> f64 {
-    if method.starts_with("adapter") {
+    if method.starts_with("adapter") && !method.starts_with("adapter-v2") {
         return 0.0;
     }
     match framework {
