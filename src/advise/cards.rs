@@ -5,7 +5,8 @@ use super::engine::Memo;
 use super::money::{Offers, buy};
 use super::warnings::{bar, warnings};
 use super::{CardChoice, CardWarning, Pick};
-use crate::catalog::{Catalog, Gpu, GpuFamily};
+use crate::catalog::{Catalog, Gpu, GpuFamily, Vendor};
+use crate::estimate::time::has_flash;
 use crate::project::Project;
 use std::cmp::Ordering;
 
@@ -31,12 +32,14 @@ pub(super) fn cards(memo: &Memo<'_>, project: &Project, catalog: &Catalog) -> Ve
     let mut choices = Vec::with_capacity(catalog.gpus.len() * 2);
     for gpu in catalog.gpus.iter().filter(|g| bar(project, g).is_none()) {
         let mainstream = is_mainstream(project, gpu);
+        let cuda = gpu.vendor == Vendor::Nvidia;
+        let lasting = has_flash(gpu);
         let mut count = 1;
         while let Some(choice) = choice(memo, project, gpu, count, &offers) {
             let more = wants_more(gpu, &choice);
             // Clusters that are too small say nothing.
             if choice.fits || choice.tight || count <= MACHINE {
-                choices.push(Ranked { choice, mainstream });
+                choices.push(Ranked { choice, mainstream, cuda, lasting });
             }
             if !more {
                 break;
@@ -94,11 +97,6 @@ fn wait(choice: &CardChoice) -> f64 {
     choice.time.map_or(f64::INFINITY, |t| t.run.hours() + SET_UP_H)
 }
 
-/// Several cards are more to set up and more to go wrong than one.
-fn trouble(choice: &CardChoice) -> f64 {
-    1.0 + 0.2 * f64::from(choice.count.max(1).ilog2())
-}
-
 /// What to buy it costs, new where that is known.
 fn buy_price(choice: &CardChoice) -> f64 {
     choice.buy.and_then(|b| b.new.or(b.used)).map_or(f64::INFINITY, |m| m.amount)
@@ -107,14 +105,23 @@ fn buy_price(choice: &CardChoice) -> f64 {
 /// A choice with what its rank depends on.
 struct Ranked {
     choice: CardChoice,
-    /// Current software runs on it as in the textbooks.
+    /// Current software runs on it, and somebody stands behind it.
     mainstream: bool,
+    /// It runs CUDA, for which recipes are written first.
+    cuda: bool,
+    /// Kernels of today's recipes run on it: worth buying for years.
+    lasting: bool,
 }
 
 impl Ranked {
     /// Good advice for somebody who does not know: fits, can be rented with the person's money, runs current software.
     fn is_candidate(&self) -> bool {
         self.choice.fits && self.mainstream && self.choice.rent.is_some_and(|r| !r.converted)
+    }
+
+    /// Several cards are more to set up and more to go wrong than one, and so are cards off CUDA.
+    fn trouble(&self) -> f64 {
+        1.0 + 0.2 * f64::from(self.choice.count.max(1).ilog2()) + if self.cuda { 0.0 } else { 0.4 }
     }
 
     fn order(&self, other: &Self) -> Ordering {
@@ -139,15 +146,15 @@ fn is_mainstream(project: &Project, gpu: &Gpu) -> bool {
 
 fn rank(ranked: &mut [Ranked]) {
     ranked.sort_by(Ranked::order);
-    let candidates = || ranked.iter().enumerate().filter(|(_, r)| r.is_candidate()).map(|(i, r)| (i, &r.choice));
+    let candidates = || ranked.iter().enumerate().filter(|(_, r)| r.is_candidate());
     let least =
-        |key: &dyn Fn(&CardChoice) -> f64| candidates().min_by(|a, b| key(a.1).total_cmp(&key(b.1))).map(|(i, _)| i);
-    let price = |c: &CardChoice| cost(c).unwrap_or(f64::INFINITY);
-    let cheapest = least(&|c| price(c) * trouble(c).sqrt());
-    let balanced = least(&|c| price(c) * wait(c) * trouble(c));
+        |key: &dyn Fn(&Ranked) -> f64| candidates().min_by(|a, b| key(a.1).total_cmp(&key(b.1))).map(|(i, _)| i);
+    let price = |r: &Ranked| cost(&r.choice).unwrap_or(f64::INFINITY);
+    let cheapest = least(&|r| price(r) * r.trouble().sqrt());
+    let balanced = least(&|r| price(r) * wait(&r.choice) * r.trouble());
     // Nobody pays double to wait three minutes less: of all that are as good as the fastest, the cheapest.
-    let shortest = candidates().map(|(_, c)| wait(c)).fold(f64::INFINITY, f64::min);
-    let fastest = least(&|c| if wait(c) <= shortest * AS_GOOD_AS { price(c) } else { f64::INFINITY });
+    let shortest = candidates().map(|(_, r)| wait(&r.choice)).fold(f64::INFINITY, f64::min);
+    let fastest = least(&|r| if wait(&r.choice) <= shortest * AS_GOOD_AS { price(r) } else { f64::INFINITY });
     let picks = [(cheapest, Pick::Cheapest), (balanced, Pick::Balanced), (fastest, Pick::Fastest)];
     for (index, pick) in picks {
         if let Some(r) = index.and_then(|i| ranked.get_mut(i))
@@ -181,8 +188,11 @@ fn short_list(ranked: &mut [Ranked]) {
     let to_buy = ranked
         .iter()
         .enumerate()
-        .filter(|(_, r)| r.choice.fits && r.mainstream && buy_price(&r.choice).is_finite())
-        .min_by(|a, b| buy_price(&a.1.choice).total_cmp(&buy_price(&b.1.choice)))
+        .filter(|(_, r)| r.choice.fits && r.mainstream && r.lasting && buy_price(&r.choice).is_finite())
+        .min_by(|a, b| {
+            let price = |r: &Ranked| buy_price(&r.choice) * r.trouble();
+            price(a.1).total_cmp(&price(b.1))
+        })
         .map(|(i, _)| i);
     if let Some(r) = to_buy.and_then(|i| ranked.get_mut(i)) {
         r.choice.short_list = true;

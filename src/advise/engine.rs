@@ -1,5 +1,5 @@
-//! Where the advice gets its numbers: a seam for tests, and a memo, so that cards that run the same kernels are
-//! estimated once.
+//! Where the advice gets its numbers: a seam for tests, and a memo, so that nothing is estimated twice and cards that
+//! run the same kernels are estimated once.
 
 use crate::catalog::{Catalog, Gpu, Vendor};
 use crate::estimate::time::{Workload, has_flash};
@@ -66,45 +66,98 @@ impl Kernels {
     }
 }
 
-/// What the memory of a step depends on beside the project.
-type Setting = (Kernels, u32, Sharding);
+/// What the memory of a step depends on.
+struct Known {
+    kernels: Kernels,
+    count: u32,
+    sharding: Sharding,
+    /// The changed project; `None` for the one that the advice is about.
+    changed: Option<Project>,
+    need: Option<Need>,
+}
 
-/// The needs and the work of one project on any card, each kind of kernels estimated once.
+/// The needs and the work of a project and its variants, each estimated once.
 pub(super) struct Memo<'a> {
     engine: &'a dyn Engine,
     project: &'a Project,
-    needs: RefCell<Vec<(Setting, Option<Need>)>>,
+    needs: RefCell<Vec<Known>>,
     loads: RefCell<Vec<(bool, Result<Workload, CannotEstimate>)>>,
 }
 
 /// How cards may share the work, the simplest first.
 const SHARDINGS: [Sharding; 3] = [Sharding::Ddp, Sharding::Zero2, Sharding::Zero3];
 
+/// The ways that are worth a look: dividing the gradients and states of adapters gains nothing.
+fn shardings(project: &Project) -> impl Iterator<Item = Sharding> {
+    let adapters = project.method.is_adapter();
+    SHARDINGS.into_iter().filter(move |s| !(adapters && *s == Sharding::Zero2))
+}
+
 impl<'a> Memo<'a> {
     pub(super) fn new(engine: &'a dyn Engine, project: &'a Project) -> Self {
         Self { engine, project, needs: RefCell::default(), loads: RefCell::default() }
     }
 
-    /// What each of `count` cards needs.
-    pub(super) fn need(&self, gpu: &Gpu, count: u32, sharding: Sharding) -> Option<Need> {
-        let key = (Kernels::of(gpu), count, sharding);
-        if let Some((_, need)) = self.needs.borrow().iter().find(|(k, _)| *k == key) {
-            return *need;
+    /// Keeps what is already known about the project itself.
+    pub(super) fn learn(&self, gpu: &Gpu, settled: &Project, memory: &MemoryEstimate) {
+        if settled.hardware.desktop {
+            return;
         }
-        let project = on(self.project, gpu, count, sharding);
-        let need = self.engine.memory(&project, Some(gpu)).ok().map(|m| Need::of(&m));
-        self.needs.borrow_mut().push((key, need));
+        self.needs.borrow_mut().push(Known {
+            kernels: Kernels::of(gpu),
+            count: settled.hardware.count.max(1),
+            sharding: settled.hardware.sharding,
+            changed: None,
+            need: Some(Need::of(memory)),
+        });
+    }
+
+    /// What each of `count` cards needs for the project itself.
+    pub(super) fn need(&self, gpu: &Gpu, count: u32, sharding: Sharding) -> Option<Need> {
+        self.known(gpu, count, sharding, None, || on(self.project, gpu, count, sharding))
+    }
+
+    /// What a changed project needs on its card, its sharding settled.
+    pub(super) fn need_of(&self, changed: &Project, gpu: &Gpu) -> Option<Need> {
+        let count = changed.hardware.count.max(1);
+        if count == 1 || changed.hardware.sharding != Sharding::Auto {
+            return self.known(gpu, count, changed.hardware.sharding, Some(changed), || changed.clone());
+        }
+        Self::simplest(changed, gpu, |sharding| {
+            self.known(gpu, count, sharding, Some(changed), || {
+                let mut settled = changed.clone();
+                settled.hardware.sharding = sharding;
+                settled
+            })
+        })
+        .map(|(_, need)| need)
+    }
+
+    fn known(
+        &self,
+        gpu: &Gpu,
+        count: u32,
+        sharding: Sharding,
+        changed: Option<&Project>,
+        project: impl FnOnce() -> Project,
+    ) -> Option<Need> {
+        let kernels = Kernels::of(gpu);
+        let same = |k: &&Known| {
+            k.kernels == kernels && k.count == count && k.sharding == sharding && k.changed.as_ref() == changed
+        };
+        if let Some(known) = self.needs.borrow().iter().find(same) {
+            return known.need;
+        }
+        let need = self.engine.memory(&project(), Some(gpu)).ok().map(|m| Need::of(&m));
+        self.needs.borrow_mut().push(Known { kernels, count, sharding, changed: changed.cloned(), need });
         need
     }
 
     /// The simplest sharding that fits, or the one that needs least.
-    pub(super) fn share(&self, gpu: &Gpu, count: u32) -> Option<(Sharding, Need)> {
-        if count <= 1 {
-            return Some((Sharding::Ddp, self.need(gpu, 1, Sharding::Ddp)?));
-        }
+    fn simplest(project: &Project, gpu: &Gpu, need: impl Fn(Sharding) -> Option<Need>) -> Option<(Sharding, Need)> {
         let mut least: Option<(Sharding, Need)> = None;
-        for sharding in SHARDINGS {
-            let need = self.need(gpu, count, sharding)?;
+        for sharding in shardings(project) {
+            let need = need(sharding)?;
             if need.fits(gpu.usable) {
                 return Some((sharding, need));
             }
@@ -115,9 +168,23 @@ impl<'a> Memo<'a> {
         least
     }
 
+    /// How `count` cards of this kind share the project, and what each then needs.
+    pub(super) fn share(&self, gpu: &Gpu, count: u32) -> Option<(Sharding, Need)> {
+        if count <= 1 {
+            return Some((Sharding::Ddp, self.need(gpu, 1, Sharding::Ddp)?));
+        }
+        Self::simplest(self.project, gpu, |sharding| self.need(gpu, count, sharding))
+    }
+
     /// Time of the run on `count` cards.
     pub(super) fn time(&self, gpu: &Gpu, count: u32, sharding: Sharding) -> Option<TimeEstimate> {
         self.workload(has_flash(gpu)).ok()?.on(gpu, count, sharding).ok()
+    }
+
+    /// Time of a changed project on its card.
+    pub(super) fn time_of(&self, changed: &Project, gpu: &Gpu) -> Option<TimeEstimate> {
+        let load = self.engine.workload(changed, has_flash(gpu)).ok()?;
+        load.on(gpu, changed.hardware.count, changed.hardware.sharding).ok()
     }
 
     /// What the project asks of a card with or without flash attention.
@@ -150,21 +217,24 @@ pub(super) fn settle(
     project: &Project,
     gpu: &Gpu,
 ) -> Result<(Project, MemoryEstimate), CannotEstimate> {
-    let count = project.hardware.count.max(1);
-    if count == 1 || project.hardware.sharding != Sharding::Auto {
-        let memory = engine.memory(project, Some(gpu))?;
-        return Ok((project.clone(), memory));
+    let mut settled = project.clone();
+    if project.hardware.count <= 1 && project.hardware.sharding != Sharding::Zero3Offload {
+        // One card shares with nobody.
+        settled.hardware.sharding = Sharding::Ddp;
+    }
+    if settled.hardware.sharding != Sharding::Auto {
+        let memory = engine.memory(&settled, Some(gpu))?;
+        return Ok((settled, memory));
     }
     let mut least: Option<(Project, MemoryEstimate)> = None;
-    for sharding in SHARDINGS {
-        let mut settled = project.clone();
+    for sharding in shardings(project) {
         settled.hardware.sharding = sharding;
         let memory = engine.memory(&settled, Some(gpu))?;
         if Need::of(&memory).fits(gpu.usable) {
             return Ok((settled, memory));
         }
         if least.as_ref().is_none_or(|(_, m)| memory.card < m.card) {
-            least = Some((settled, memory));
+            least = Some((settled.clone(), memory));
         }
     }
     least.ok_or(CannotEstimate::TooLarge)

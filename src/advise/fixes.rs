@@ -1,52 +1,62 @@
 //! Fixes one by one, and the least painful set of them that fits: every figure from estimating the changed project.
 
-use super::engine::{Engine, Need, settle};
+use super::engine::{Memo, Need};
 use super::knobs::{Knob, LEVELS, apply, knobs, risk};
+use super::search::{largest, mildest};
 use super::{FitPlan, Fix, FixKind, QualityRisk};
 use crate::catalog::{Architecture, Catalog, Domain, Gpu, GpuFamily};
-use crate::estimate::time::{Workload, has_flash};
 use crate::project::Project;
 
 /// A change that saves less than this share of the need is not worth a line.
 const WORTHWHILE: f64 = 0.015;
+/// A change of what is trained that does not even make it fit has to save this much.
+const WORTHWHILE_AT_A_PRICE: f64 = 0.25;
 
 /// Largest micro-batch that is looked for.
 const LARGEST_BATCH: u64 = 1 << 20;
 
-/// The card, the domain and the numbers that the search for fixes works on.
+/// The card and the numbers that the search for fixes works on.
 pub(super) struct Bench<'a> {
-    engine: &'a dyn Engine,
+    memo: &'a Memo<'a>,
     gpu: &'a Gpu,
     domain: Domain,
     swaps_blocks: bool,
 }
 
 impl<'a> Bench<'a> {
-    pub(super) fn new(engine: &'a dyn Engine, gpu: &'a Gpu, project: &Project, catalog: &Catalog) -> Self {
+    pub(super) fn new(memo: &'a Memo<'a>, gpu: &'a Gpu, project: &Project, catalog: &Catalog) -> Self {
         let model = if project.custom.is_some() { None } else { catalog.model(&project.model) };
         let swaps_blocks =
             matches!(model.map(|m| &m.architecture), Some(Architecture::Diffusion(d)) if !d.denoiser.contains("UNet"));
-        Self { engine, gpu, domain: model.map_or(Domain::Language, |m| m.domain), swaps_blocks }
+        Self { memo, gpu, domain: model.map_or(Domain::Language, |m| m.domain), swaps_blocks }
     }
 
     fn need(&self, project: &Project) -> Option<Need> {
-        settle(self.engine, project, self.gpu).ok().map(|(_, memory)| Need::of(&memory))
+        self.memo.need_of(project, self.gpu)
     }
 
     fn fits(&self, project: &Project) -> bool {
         self.need(project).is_some_and(|n| n.fits(self.gpu.usable))
     }
 
-    /// Hours of the run.
+    /// Seconds of the run.
     fn time(&self, project: &Project) -> Option<f64> {
-        let load: Workload = self.engine.workload(project, has_flash(self.gpu)).ok()?;
-        let time = load.on(self.gpu, project.hardware.count, project.hardware.sharding).ok()?;
-        Some(time.run.0)
+        self.memo.time_of(project, self.gpu).map(|t| t.run.0)
     }
 
     fn slower(&self, before: &Project, after: &Project) -> Option<f64> {
         let (before, after) = (self.time(before)?, self.time(after)?);
         (before > 0.0).then_some(after / before)
+    }
+
+    fn with(&self, project: &Project, kind: FixKind) -> Project {
+        let mut changed = project.clone();
+        apply(kind, &mut changed, self.gpu);
+        changed
+    }
+
+    fn risk(&self, project: &Project, fixes: &[FixKind]) -> QualityRisk {
+        fixes.iter().map(|k| risk(*k, project, self.domain)).max().unwrap_or(QualityRisk::None)
     }
 
     /// Every single change that helps, the least painful first.
@@ -55,7 +65,7 @@ impl<'a> Bench<'a> {
         let mut fixes: Vec<(usize, Fix)> = knobs(project, self.domain, self.swaps_blocks, self.gpu)
             .into_iter()
             .chain(self.more_cards(project))
-            .filter_map(|knob| Some((knob.level, self.best(project, before, &knob.settings)?)))
+            .filter_map(|knob| Some((knob.level, self.best(project, before, &knob)?)))
             .collect();
         fixes.sort_by(|(a_level, a), (b_level, b)| {
             let speed = |f: &Fix| f.slower.unwrap_or(1.0);
@@ -67,40 +77,30 @@ impl<'a> Bench<'a> {
         fixes.into_iter().map(|(_, fix)| fix).collect()
     }
 
-    /// Of settings that exclude each other, the mildest that fits, or the one that saves most.
-    fn best(&self, project: &Project, before: Need, settings: &[FixKind]) -> Option<Fix> {
-        let mut best: Option<Fix> = None;
-        for kind in settings {
-            let mut changed = project.clone();
-            apply(*kind, &mut changed, self.gpu);
-            let Some(after) = self.need(&changed) else { continue };
-            let saves = before.card - after.card;
-            let fits = after.fits(self.gpu.usable);
+    /// The mildest setting of a knob that fits, or its strongest.
+    fn best(&self, project: &Project, before: Need, knob: &Knob) -> Option<Fix> {
+        let fitting = mildest(&knob.settings, |kind| self.fits(&self.with(project, *kind)));
+        let kind = match fitting {
+            Some(index) => *knob.settings.get(index)?,
             // A second card that does not make it fit is money for nothing.
-            let pointless = matches!(kind, FixKind::MoreCards { .. }) && !fits;
-            if saves < before.card.scale(WORTHWHILE) || pointless {
-                continue;
-            }
-            if best.as_ref().is_none_or(|b| saves > b.saves) {
-                best = Some(Fix {
-                    kind: *kind,
-                    slower: self.slower(project, &changed),
-                    project: changed,
-                    card: after.card,
-                    saves,
-                    fits,
-                    risk: risk(*kind, project, self.domain),
-                });
-            }
-            if fits {
-                break;
-            }
-        }
-        best
-    }
-
-    fn risk(&self, project: &Project, fixes: &[FixKind]) -> QualityRisk {
-        fixes.iter().map(|k| risk(*k, project, self.domain)).max().unwrap_or(QualityRisk::None)
+            None if knob.level == LEVELS => return None,
+            None => *knob.settings.last()?,
+        };
+        let changed = self.with(project, kind);
+        let after = self.need(&changed)?;
+        let saves = before.card - after.card;
+        let risk = risk(kind, project, self.domain);
+        let at_a_price = risk == QualityRisk::Real && fitting.is_none();
+        let least = if at_a_price { WORTHWHILE_AT_A_PRICE } else { WORTHWHILE };
+        (saves > before.card.scale(least)).then(|| Fix {
+            kind,
+            slower: self.slower(project, &changed),
+            project: changed,
+            card: after.card,
+            saves,
+            fits: fitting.is_some(),
+            risk,
+        })
     }
 
     /// More of the same cards: beyond all levels of pain, since it costs money.
@@ -112,60 +112,28 @@ impl<'a> Bench<'a> {
     }
 
     /// The least painful set of changes that fits: the lowest level of pain that can do it, on that level the least
-    /// slowdown (or the fewest and mildest changes), and below it no more than is needed.
+    /// risk, then the least slowdown (or the fewest and mildest changes), and below it no more than is needed.
     pub(super) fn make_it_fit(&self, project: &Project) -> Option<FitPlan> {
         let knobs = knobs(project, self.domain, self.swaps_blocks, self.gpu);
         let levels: Vec<Vec<&Knob>> =
             (0..LEVELS).map(|level| knobs.iter().filter(|k| k.level == level).collect()).collect();
         let strongest: Vec<Vec<FixKind>> =
             levels.iter().map(|knobs| knobs.iter().filter_map(|k| k.settings.last().copied()).collect()).collect();
-        let with = |sets: &[Vec<FixKind>]| {
-            let mut changed = project.clone();
-            // What is trained first: the other settings may depend on it.
-            for kind in sets.iter().rev().flatten() {
-                apply(*kind, &mut changed, self.gpu);
-            }
-            changed
-        };
-        let highest = (0..LEVELS).find(|level| self.fits(&with(strongest.get(..=*level).unwrap_or_default())))?;
+        let highest = (0..LEVELS).find(|level| {
+            // A level without knobs adds nothing to the one below.
+            let worth_trying = *level == 0 || levels.get(*level).is_some_and(|knobs| !knobs.is_empty());
+            worth_trying && self.fits(&self.with_all(project, strongest.get(..=*level).unwrap_or_default()))
+        })?;
         let mut chosen = strongest.get(..=highest)?.to_vec();
         for level in (0..=highest).rev() {
-            let mut options = combinations(levels.get(level)?);
-            let pain = |set: &[FixKind]| {
-                let mut sets = chosen.clone();
-                if let Some(slot) = sets.get_mut(level) {
-                    *slot = set.to_vec();
-                }
-                // Nothing on lower levels, so that only this level's slowdown counts.
-                for slot in sets.iter_mut().take(level) {
-                    slot.clear();
-                }
-                self.time(&with(&sets)).unwrap_or(1.0)
-            };
-            let mut weighed: Vec<Setting> = options
-                .drain(..)
-                .map(|(set, steps)| Setting { time: pain(&set), risk: self.risk(project, &set), steps, set })
-                .collect();
-            // Level 1 is about speed; elsewhere the number and strength of changes counts.
-            let by_speed = level == 1;
-            weighed.sort_by(|a, b| {
-                let speed = a.time.total_cmp(&b.time);
-                let steps = a.steps.cmp(&b.steps);
-                a.risk.cmp(&b.risk).then(if by_speed { speed.then(steps) } else { steps.then(speed) })
-            });
-            let found = weighed.into_iter().map(|o| o.set).find(|set| {
-                let mut sets = chosen.clone();
-                if let Some(slot) = sets.get_mut(level) {
-                    set.clone_into(slot);
-                }
-                self.fits(&with(&sets))
-            });
-            if let (Some(set), Some(slot)) = (found, chosen.get_mut(level)) {
+            if let Some(set) = self.gentlest(project, &chosen, level, levels.get(level)?)
+                && let Some(slot) = chosen.get_mut(level)
+            {
                 *slot = set;
             }
         }
         let fixes: Vec<FixKind> = chosen.iter().flatten().copied().collect();
-        let changed = with(&chosen);
+        let changed = self.with_all(project, &chosen);
         let need = self.need(&changed)?;
         Some(FitPlan {
             risk: self.risk(project, &fixes),
@@ -177,44 +145,68 @@ impl<'a> Bench<'a> {
         })
     }
 
-    /// The largest micro-batch that fits, found by doubling and halving; `None` where not even one sample fits.
-    pub(super) fn largest_micro_batch(&self, project: &Project) -> Option<u64> {
-        let fits = |micro_batch: u64| {
-            let mut changed = project.clone();
-            changed.micro_batch = micro_batch;
-            self.fits(&changed)
-        };
-        let limit = project.samples.clamp(1, LARGEST_BATCH);
-        if !fits(1) {
-            return None;
+    /// The project with the sets of all levels. What is trained comes first: the other settings may depend on it.
+    fn with_all(&self, project: &Project, sets: &[Vec<FixKind>]) -> Project {
+        let mut changed = project.clone();
+        for kind in sets.iter().rev().flatten() {
+            apply(*kind, &mut changed, self.gpu);
         }
-        let mut low = if fits(project.micro_batch.min(limit)) { project.micro_batch.clamp(1, limit) } else { 1 };
-        let mut high = low.saturating_mul(2);
-        while high <= limit && fits(high) {
-            low = high;
-            high = high.saturating_mul(2);
-        }
-        high = high.min(limit.saturating_add(1));
-        while high - low > 1 {
-            let middle = low + (high - low) / 2;
-            if fits(middle) {
-                low = middle;
-            } else {
-                high = middle;
-            }
-        }
-        Some(low)
+        changed
     }
-}
 
-/// One way to set the knobs of a level.
-struct Setting {
-    set: Vec<FixKind>,
-    /// How many changes, the stronger ones counting more.
-    steps: usize,
-    /// Time of the run with them.
-    time: f64,
-    risk: QualityRisk,
+    /// The gentlest setting of one level's knobs that fits, the levels above being settled and those below at their
+    /// strongest.
+    fn gentlest(
+        &self,
+        project: &Project,
+        chosen: &[Vec<FixKind>],
+        level: usize,
+        knobs: &[&Knob],
+    ) -> Option<Vec<FixKind>> {
+        let with = |set: &[FixKind], below: bool| {
+            let mut sets = chosen.to_vec();
+            for (index, slot) in sets.iter_mut().enumerate() {
+                if index == level {
+                    *slot = set.to_vec();
+                } else if index < level && !below {
+                    slot.clear();
+                }
+            }
+            self.with_all(project, &sets)
+        };
+        // The knob with the most settings is searched by halving, the others by trying all.
+        let longest = knobs.iter().enumerate().max_by_key(|(_, k)| k.settings.len()).map(|(index, _)| index);
+        let others: Vec<&Knob> =
+            knobs.iter().enumerate().filter(|(i, _)| Some(*i) != longest).map(|(_, k)| *k).collect();
+        let mut chain: Vec<Option<FixKind>> = vec![None];
+        chain.extend(longest.and_then(|i| knobs.get(i)).iter().flat_map(|k| k.settings.iter().copied().map(Some)));
+        let candidates = combinations(&others).into_iter().filter_map(|(set, steps)| {
+            let full = |last: &Option<FixKind>| set.iter().copied().chain(*last).collect::<Vec<_>>();
+            let index = mildest(&chain, |last| self.fits(&with(&full(last), true)))?;
+            let set = full(chain.get(index)?);
+            // Without the levels below, so that only this level's slowdown counts.
+            let time = self.time(&with(&set, false)).unwrap_or(1.0);
+            Some((self.risk(project, &set), time, steps + index, set))
+        });
+        // Level 1 is about speed; elsewhere the number and strength of changes counts.
+        let by_speed = level == 1;
+        candidates
+            .min_by(|(a_risk, a_time, a_steps, _), (b_risk, b_time, b_steps, _)| {
+                let (speed, steps) = (a_time.total_cmp(b_time), a_steps.cmp(b_steps));
+                a_risk.cmp(b_risk).then(if by_speed { speed.then(steps) } else { steps.then(speed) })
+            })
+            .map(|(.., set)| set)
+    }
+
+    /// The largest micro-batch that fits; `None` where not even one sample does.
+    pub(super) fn largest_micro_batch(&self, project: &Project) -> Option<u64> {
+        let limit = project.samples.clamp(1, LARGEST_BATCH);
+        let have = self.gpu.usable.0 as f64;
+        largest(limit, have, |micro_batch| {
+            let need = self.need(&Project { micro_batch, ..project.clone() })?;
+            Some(need.card.scale(1.0 + need.band).0 as f64)
+        })
+    }
 }
 
 /// Every way to set these knobs, each with how many steps of pain it takes.

@@ -10,6 +10,7 @@ mod fixes;
 mod free;
 mod knobs;
 mod money;
+mod search;
 mod verdict;
 mod warnings;
 
@@ -21,7 +22,7 @@ pub use money::CNY_PER_USD;
 pub use warnings::{bar as card_bar, warnings as card_warnings};
 
 use crate::catalog::{Catalog, Gpu};
-use crate::estimate::CannotEstimate;
+use crate::estimate::{CannotEstimate, MemoryEstimate};
 use crate::project::Project;
 use engine::{Engine, Estimates, Memo, Need, settle};
 use fixes::Bench;
@@ -34,18 +35,23 @@ pub fn advise(project: &Project, catalog: &Catalog) -> Result<Advice, CannotEsti
     advise_with(&Estimates(catalog), project, catalog)
 }
 
-/// The least painful set of fixes that makes the project fit `gpu`; `None` where nothing does, or none is needed.
+/// The least painful set of fixes that makes the project fit `gpu`; `None` where nothing does.
 pub fn make_it_fit(project: &Project, gpu: &Gpu, catalog: &Catalog) -> Option<FitPlan> {
     let engine = Estimates(catalog);
-    let project = engine::on(project, gpu, project.hardware.count, project.hardware.sharding);
-    Bench::new(&engine, gpu, &project, catalog).make_it_fit(&project)
+    let (project, _) = settled_on(&engine, project, gpu)?;
+    Bench::new(&Memo::new(&engine, &project), gpu, &project, catalog).make_it_fit(&project)
 }
 
 /// The largest micro-batch with which the project fits `gpu`; `None` where not even one sample does.
 pub fn largest_micro_batch(project: &Project, gpu: &Gpu, catalog: &Catalog) -> Option<u64> {
     let engine = Estimates(catalog);
-    let project = engine::on(project, gpu, project.hardware.count, project.hardware.sharding);
-    Bench::new(&engine, gpu, &project, catalog).largest_micro_batch(&project)
+    let (project, _) = settled_on(&engine, project, gpu)?;
+    Bench::new(&Memo::new(&engine, &project), gpu, &project, catalog).largest_micro_batch(&project)
+}
+
+fn settled_on(engine: &dyn Engine, project: &Project, gpu: &Gpu) -> Option<(Project, MemoryEstimate)> {
+    let there = engine::on(project, gpu, project.hardware.count, project.hardware.sharding);
+    settle(engine, &there, gpu).ok()
 }
 
 fn advise_with(engine: &dyn Engine, project: &Project, catalog: &Catalog) -> Result<Advice, CannotEstimate> {
@@ -57,6 +63,9 @@ fn advise_with(engine: &dyn Engine, project: &Project, catalog: &Catalog) -> Res
         None => (project.clone(), engine.memory(project, None)?),
     };
     let memo = Memo::new(engine, project);
+    if let Some(gpu) = gpu {
+        memo.learn(gpu, &settled, &memory);
+    }
     let count = settled.hardware.count;
     let time = gpu.and_then(|g| memo.time(g, count, settled.hardware.sharding));
     let hours_on_cpu = memo
@@ -72,7 +81,7 @@ fn advise_with(engine: &dyn Engine, project: &Project, catalog: &Catalog) -> Res
         (None, None, None) => Verdict::NoCard,
     };
     let short = matches!(verdict, Verdict::RunsOut { .. } | Verdict::Tight { .. });
-    let bench = gpu.or_else(|| catalog.gpu(TYPICAL_CARD)).map(|gpu| Bench::new(engine, gpu, project, catalog));
+    let bench = gpu.or_else(|| catalog.gpu(TYPICAL_CARD)).map(|gpu| Bench::new(&memo, gpu, project, catalog));
     let wants_fixes = short || verdict == Verdict::NoCard;
     let fixes = bench.as_ref().filter(|_| wants_fixes).map_or_else(Vec::new, |b| b.fixes(&settled));
     let make_it_fit = bench.as_ref().filter(|_| short).and_then(|b| b.make_it_fit(&settled));

@@ -11,10 +11,15 @@ pub const CNY_PER_USD: f64 = 7.1;
 /// Most cards that single-card offers of one provider are taken together for: one machine of a marketplace.
 const CARDS_IN_A_MACHINE: u32 = 8;
 
+/// Words in an offer's name that tell of a single machine of a private host, not of a data center.
+const SINGLE_MACHINES: [&str; 3] = ["cheapest listed", "marketplace", "community"];
+
 /// Offers by card, so that the list of cards does not search the list of offers again and again.
 pub(super) struct Offers<'a> {
     by_gpu: Vec<(&'static str, Vec<&'a Offer>)>,
     currency: Currency,
+    /// Providers of notebooks: one machine, as it is.
+    notebooks: Vec<&'static str>,
 }
 
 impl<'a> Offers<'a> {
@@ -26,7 +31,8 @@ impl<'a> Offers<'a> {
                 None => by_gpu.push((offer.gpu, vec![offer])),
             }
         }
-        Self { by_gpu, currency }
+        let notebooks = catalog.free.iter().map(|tier| tier.platform).collect();
+        Self { by_gpu, currency, notebooks }
     }
 
     /// The cheapest way to rent `count` cards for `hours`. Offers quoted in the person's currency come first: a Chinese
@@ -34,7 +40,7 @@ impl<'a> Offers<'a> {
     pub(super) fn rent(&self, gpu: &Gpu, count: u32, hours: Option<f64>) -> Option<Rent> {
         let (_, offers) = self.by_gpu.iter().find(|(id, _)| *id == gpu.id)?;
         let quotes = offers.iter().filter_map(|offer| {
-            let (machines, cards) = machines(offer, offers, count)?;
+            let (machines, cards) = self.machines(offer, offers, count)?;
             let quoted = offer.price()?;
             let converted = quoted.currency != self.currency;
             let price = quoted.convert(self.currency, CNY_PER_USD).amount * f64::from(machines);
@@ -55,23 +61,28 @@ impl<'a> Offers<'a> {
             rough: offer.source.is_rough(),
         })
     }
-}
 
-/// How many machines of this offer hold `count` cards, and how many cards those have in all. `None` where they cannot
-/// work as one: several small machines are no large one, unless the provider sells single cards only (a marketplace,
-/// where the number of cards is a choice) or the machines are the largest there are and the job spans machines anyway.
-fn machines(offer: &Offer, offers: &[&Offer], count: u32) -> Option<(u32, u32)> {
-    if offer.gpus >= count {
-        return Some((1, offer.gpus));
+    /// How many machines of this offer hold `count` cards, and how many cards those have in all. `None` where they
+    /// cannot work as one: several small machines are no large one, unless the provider sells by the card (a
+    /// marketplace, where the number of cards is a choice) or the machines are the largest there are, stand in one data
+    /// center, and the job spans machines anyway.
+    fn machines(&self, offer: &Offer, offers: &[&Offer], count: u32) -> Option<(u32, u32)> {
+        if offer.gpus >= count {
+            return Some((1, offer.gpus));
+        }
+        if self.notebooks.contains(&offer.provider) {
+            return None;
+        }
+        let same = offers.iter().filter(|o| o.provider == offer.provider && o.china == offer.china);
+        let largest = same.map(|o| o.gpus).max()?;
+        let by_card = largest == 1 && count <= CARDS_IN_A_MACHINE;
+        let lone = SINGLE_MACHINES.iter().any(|word| offer.instance.contains(word));
+        let cluster = offer.gpus == largest && offer.gpus >= CARDS_IN_A_MACHINE && !lone;
+        (by_card || cluster).then(|| {
+            let machines = count.div_ceil(offer.gpus);
+            (machines, machines * offer.gpus)
+        })
     }
-    let largest =
-        offers.iter().filter(|o| o.provider == offer.provider && o.china == offer.china).map(|o| o.gpus).max()?;
-    let by_card = largest == 1 && count <= CARDS_IN_A_MACHINE;
-    let cluster = offer.gpus == largest && offer.gpus >= CARDS_IN_A_MACHINE;
-    (by_card || cluster).then(|| {
-        let machines = count.div_ceil(offer.gpus);
-        (machines, machines * offer.gpus)
-    })
 }
 
 /// What `count` cards cost to buy, in the person's currency.

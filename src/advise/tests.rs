@@ -164,8 +164,8 @@ fn make_it_fit_finds_the_least_painful_level_of_all() {
             })
             .map(|set| (0..LEVELS).rev().find(|level| !set[*level].is_empty()).map_or(0, |level| level + 1))
             .min();
-        let bench = Bench::new(&engine, &gpu, &start, &engine.catalog);
-        let plan = bench.make_it_fit(&start);
+        let memo = Memo::new(&engine, &start);
+        let plan = Bench::new(&memo, &gpu, &start, &engine.catalog).make_it_fit(&start);
         match best {
             None => assert!(plan.is_none(), "{gib} GiB"),
             Some(0) => assert!(plan.is_some_and(|p| p.fixes.is_empty()), "{gib} GiB"),
@@ -195,7 +195,8 @@ fn the_largest_micro_batch_is_found_exactly() {
     let mut p = project();
     for samples in [1, 3, 1000] {
         p.samples = samples;
-        let found = Bench::new(&engine, &gpu, &p, &engine.catalog).largest_micro_batch(&p).unwrap();
+        let memo = Memo::new(&engine, &p);
+        let found = Bench::new(&memo, &gpu, &p, &engine.catalog).largest_micro_batch(&p).unwrap();
         let by_trying = (1..=samples)
             .take_while(|b| {
                 let q = Project { micro_batch: *b, ..p.clone() };

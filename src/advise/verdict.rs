@@ -40,9 +40,12 @@ pub(super) fn out_of_memory(
     // What other than PyTorch's tensors needs: context, libraries, screen.
     let outside = memory.card - memory.reserved;
     let budget = usable - outside;
-    let tried = largest_piece(project, memory, catalog).max(Bytes(512));
+    let sizes = Sizes::of(project, catalog);
+    let loading = memory.part(Part::Weights) > budget;
+    let tried = if loading { sizes.matrix(memory) } else { sizes.largest(project, memory) };
+    let tried = tried.clamp(Bytes(512), memory.allocated.max(Bytes(512))).round_up(512);
     let before_peak = memory.allocated - tried;
-    let allocated = if before_peak <= budget { before_peak } else { budget - Bytes(tried.0 / 2) };
+    let allocated = if before_peak <= budget && !loading { before_peak } else { budget - Bytes(tried.0 / 2) };
     let slack = (memory.reserved - memory.allocated).scale(allocated.0 as f64 / memory.allocated.0.max(1) as f64);
     let reserved_unused = slack.min(Bytes((budget - allocated).0 / 2));
     let free = budget - allocated - reserved_unused;
@@ -51,26 +54,64 @@ pub(super) fn out_of_memory(
     OutOfMemory { tried, capacity: usable, free, allocated, reserved_unused }
 }
 
-/// The allocation that is made last before the peak.
-fn largest_piece(project: &Project, memory: &MemoryEstimate, catalog: &Catalog) -> Bytes {
-    let tokens = project.micro_batch.saturating_mul(project.sequence);
-    let (vocab, mlp, layers) = match (&project.custom, catalog.model(&project.model).and_then(|m| m.language())) {
-        (Some(c), _) => (c.vocab, c.intermediate, c.layers),
-        (None, Some(l)) => (u64::from(l.vocab), u64::from(l.intermediate), u64::from(l.layers)),
-        (None, None) => (0, 0, 24),
-    };
-    let piece = match memory.moment {
-        // One copy of the logits, in fp32 unless the loss leaves them in 16 bit.
-        Moment::Loss if vocab > 0 => {
-            let width = if memory.resolved.loss == LossKernel::NoUpcast { 2 } else { 4 };
-            Bytes(tokens.saturating_mul(vocab).saturating_mul(width))
+/// Sizes that decide what a single allocation is.
+struct Sizes {
+    hidden: u64,
+    mlp: u64,
+    vocab: u64,
+    layers: u64,
+    weights: u64,
+}
+
+impl Sizes {
+    fn of(project: &Project, catalog: &Catalog) -> Self {
+        if let Some(c) = &project.custom {
+            let layer =
+                c.hidden.saturating_mul(c.hidden.saturating_mul(4).saturating_add(c.intermediate.saturating_mul(3)));
+            let weights = c.layers.saturating_mul(layer).saturating_add(c.vocab.saturating_mul(c.hidden));
+            return Self { hidden: c.hidden, mlp: c.intermediate, vocab: c.vocab, layers: c.layers.max(1), weights };
         }
-        Moment::Loss => memory.part(Part::Logits),
-        // Foreach kernels allocate their temporaries as large as the trained weights.
-        Moment::Optimizer => memory.part(Part::Temporaries).max(memory.part(Part::Optimizer).scale(0.01)),
-        Moment::Loading | Moment::Encoding => memory.part(Part::Weights).scale(0.02),
-        Moment::Forward | Moment::Backward if mlp > 0 => Bytes(tokens.saturating_mul(mlp).saturating_mul(2)),
-        Moment::Forward | Moment::Backward => memory.part(Part::Activations).scale(1.0 / (2.0 * layers as f64)),
-    };
-    piece.min(memory.allocated).round_up(512)
+        let model = catalog.model(&project.model);
+        let weights = model.map_or(0, |m| m.params);
+        match model.and_then(|m| m.language()) {
+            Some(l) => Self {
+                hidden: u64::from(l.hidden),
+                mlp: u64::from(l.intermediate.max(l.moe_intermediate)),
+                vocab: u64::from(l.vocab),
+                layers: u64::from(l.layers.max(1)),
+                weights,
+            },
+            None => Self { hidden: 0, mlp: 0, vocab: 0, layers: 24, weights },
+        }
+    }
+
+    /// One weight matrix of a layer, as it is stored.
+    fn matrix(&self, memory: &MemoryEstimate) -> Bytes {
+        let weights = memory.part(Part::Weights);
+        if self.hidden > 0 && self.weights > 0 {
+            let bytes = weights.0 as f64 / self.weights as f64;
+            Bytes((self.hidden.saturating_mul(self.mlp) as f64 * bytes) as u64)
+        } else {
+            // A layer has some seven matrices.
+            weights.scale(1.0 / (7.0 * self.layers as f64))
+        }
+    }
+
+    /// The allocation that is made last before the peak.
+    fn largest(&self, project: &Project, memory: &MemoryEstimate) -> Bytes {
+        let tokens = project.micro_batch.saturating_mul(project.sequence);
+        let piece = |width: u64, bytes: u64| Bytes(tokens.saturating_mul(width).saturating_mul(bytes));
+        match memory.moment {
+            // One copy of the logits, in fp32 unless the loss leaves them in 16 bit.
+            Moment::Loss if self.vocab > 0 => {
+                piece(self.vocab, if memory.resolved.loss == LossKernel::NoUpcast { 2 } else { 4 })
+            }
+            Moment::Loss => memory.part(Part::Logits),
+            // States and temporaries are made tensor by tensor, mostly in fp32.
+            Moment::Optimizer => Bytes(self.hidden.saturating_mul(self.mlp).saturating_mul(4)).max(Bytes(1 << 21)),
+            Moment::Loading | Moment::Encoding => self.matrix(memory),
+            Moment::Forward | Moment::Backward if self.mlp > 0 => piece(self.mlp, 2),
+            Moment::Forward | Moment::Backward => memory.part(Part::Activations).scale(0.5 / self.layers as f64),
+        }
+    }
 }

@@ -91,6 +91,8 @@ impl Workload {
         } else {
             self.optimizer / card::traffic_rate(gpu) / if divided { f64::from(count) } else { 1.0 }
         };
+        let shares = if divided { f64::from(count) } else { 1.0 };
+        let paging = self.paged / shares / (link::pcie(gpu) * HOST_COPY_SHARE);
         let traffic = link::Traffic {
             weights: self.weights * self.weight_bytes.min(2.0),
             gradients: self.trained * self.gradient_bytes,
@@ -110,7 +112,7 @@ impl Workload {
             0.0
         };
         let stragglers = if count > 1 { 1.0 + link::STRAGGLERS } else { 1.0 };
-        let step = (self.accumulation * micro * stragglers) + optimizer + between;
+        let step = (self.accumulation * micro * stragglers) + optimizer.max(paging) + between;
         let steps = (self.samples / (self.micro_batch * self.accumulation * replicas)).ceil().max(1.0);
         if !(step.is_finite() && steps.is_finite()) {
             return Err(CannotEstimate::TooLarge);

@@ -216,6 +216,7 @@ fn run(project: &Project, s: &Shape, flash: bool) -> Workload {
         accumulation: project.accumulation as f64,
         samples: project.samples as f64 * project.epochs,
         host_step: false,
+        paged: 0.0,
         from_host: 0.0,
         model_parallel: false,
         band: 0.3,

@@ -149,6 +149,7 @@ fn run(project: &Project, pass: &Pass) -> Workload {
         accumulation: project.accumulation as f64,
         samples: project.samples as f64 * project.epochs,
         host_step: false,
+        paged: 0.0,
         from_host: 0.0,
         model_parallel: false,
         band: pass.band,

@@ -45,6 +45,8 @@ pub struct Workload {
     pub samples: f64,
     /// Optimizer step and state on the processor.
     pub host_step: bool,
+    /// Bytes of optimizer state that go to main memory and back in one optimizer step, undivided.
+    pub paged: f64,
     /// Bytes that come from main memory in one micro-batch.
     pub from_host: f64,
     /// The library can also lay layers, matrices and experts out over the cards.
@@ -121,6 +123,10 @@ impl Workload {
         // Foreach kernels write and read their temporaries.
         let passes = if matches!(project.optimizer_impl, OptimizerImpl::Fused) { 1.0 } else { 1.6 };
         self.optimizer = self.trained * (4.0 * w + states) * passes;
+        // Paged states move over the bus, there and back, when memory is short: which is why one pages.
+        if matches!(project.optimizer, Optimizer::PagedAdamW | Optimizer::PagedAdamW8bit) {
+            self.paged = self.trained * states;
+        }
         self.host_step = matches!(project.offload, Offload::Optimizer | Offload::All);
         if matches!(project.offload, Offload::Weights | Offload::All) {
             self.from_host += self.weights * self.weight_bytes * self.passes;
