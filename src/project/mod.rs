@@ -58,6 +58,8 @@ pub struct Project {
     pub offload: Offload,
     /// What one sample of the loss is.
     pub objective: Objective,
+    /// What sits on top of a language model.
+    pub task: LanguageTask,
     /// The training library, a named set of switches.
     pub framework: Framework,
     /// Samples in the data set.
@@ -163,6 +165,7 @@ impl Default for Project {
             ema: false,
             offload: Offload::None,
             objective: Objective::Likelihood,
+            task: LanguageTask::Auto,
             framework: Framework::Transformers,
             samples: 1000,
             epochs: 3.0,
@@ -207,6 +210,7 @@ pub enum Field {
     Ema,
     Offload,
     Objective,
+    Task,
     Framework,
     Samples,
     Epochs,

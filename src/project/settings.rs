@@ -177,6 +177,23 @@ choices! {
 }
 
 choices! {
+    /// What sits on top of a language model.
+    LanguageTask {
+        /// What the model is made for: the next token for decoders, a label for encoders.
+        #[default]
+        Auto = "auto",
+        /// The next token.
+        NextToken = "lm",
+        /// Masked tokens.
+        Masked = "mlm",
+        /// A label or a number per sequence: no vocabulary.
+        Classification = "cls",
+        /// A vector per sequence.
+        Embedding = "embed",
+    }
+}
+
+choices! {
     /// What one sample of the loss is.
     Objective {
         /// One sequence (or picture, or clip).

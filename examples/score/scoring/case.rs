@@ -57,8 +57,6 @@ pub(crate) enum Meter {
     Reserved,
     /// `nvidia-smi`: everything on the card.
     Smi,
-    /// Not said. Compared as `Smi`: who writes "needs 22 GB" without naming a meter means the card.
-    Unknown,
 }
 
 /// How the run ended.
@@ -147,7 +145,7 @@ impl Figures {
         match meter {
             Meter::Allocated => self.allocated,
             Meter::Reserved => self.reserved,
-            Meter::Smi | Meter::Unknown => self.card,
+            Meter::Smi => self.card,
         }
     }
 }

@@ -5,7 +5,8 @@ use super::table::Row;
 use super::{gpus, models, sizes, words};
 use enough_gpu::catalog::{Catalog, Gpu, LanguageKind, LanguageModel, Model};
 use enough_gpu::project::{
-    BaseFormat, Checkpointing, Framework, Hardware, Lora, LoraTargets, LossKernel, Method, Objective, Offload, Project,
+    BaseFormat, Checkpointing, Framework, Hardware, LanguageTask, Lora, LoraTargets, LossKernel, Method, Objective,
+    Offload, Project,
 };
 use enough_gpu::step::{AttentionKernel, Dtype, Loss, Quantization, StepConfig, StepImpl, Task, Trained};
 use enough_gpu::units::Bytes;
@@ -52,7 +53,12 @@ pub(crate) fn case(row: &Row<'_>, catalog: &Catalog) -> Case {
             "allocated" | "active" => Meter::Allocated,
             "reserved" => Meter::Reserved,
             "smi" => Meter::Smi,
-            _ => Meter::Unknown,
+            // Whoever writes "needs 22 GB" has read it somewhere: from the training log where the library prints memory
+            // there (ms-swift and torchtune print `max_memory_reserved`), or else from the card.
+            _ => match words::framework(row.text("framework")).or_else(|| words::framework(row.text("source"))) {
+                Some(Framework::MsSwift | Framework::Torchtune) => Meter::Reserved,
+                _ => Meter::Smi,
+            },
         },
         peak: peak.filter(|gib| *gib > 0.0).map(Bytes::from_gib),
         outcome,
@@ -140,6 +146,7 @@ fn project(
         accumulation: accumulation(row.text("note")),
         frozen_share: frozen_share(row.text("method")),
         sequence: sequence(row, model),
+        task: task(row, model, method),
         image_side: picture.map_or(if domain == Domain::Diffusion { 512 } else { 224 }, |p| p.side),
         frames: picture.map_or(1, |p| p.frames),
         audio_seconds: sizes::seconds(size).unwrap_or(10.0),
@@ -169,9 +176,25 @@ fn sequence(row: &Row<'_>, model: &Model) -> u64 {
     let has = |w: &str| words.iter().any(|text| text.contains(w));
     let limit = has("is a cap") || has(" cap") || has("real length short");
     let packed = has("pack") && !has("unpacked") && !has("not packed");
-    // "unless packing" in a note says nothing about this run: its script's name does.
-    let packed = if has("unless packing") { words[2].contains("pack") || words[1].contains("pack") } else { packed };
+    // "unless packed" in a note says nothing about this run: its script's name does.
+    let packed = if has("unless pack") { words[2].contains("pack") || words[1].contains("pack") } else { packed };
     if limit && !packed { stated.min(LONGEST_INSTRUCTION) } else { stated }
+}
+
+/// What sits on top of a language model, from the words of the row.
+fn task(row: &Row<'_>, model: &Model, method: Method) -> LanguageTask {
+    let text = ["model", "method", "source", "note"].map(|column| row.text(column).to_lowercase()).join(" ");
+    let has = |w: &str| text.contains(w);
+    let encoder = model.language().is_some_and(|l| l.kind == LanguageKind::Encoder);
+    if has("seq_cls") || has("classification") || has("regression head") || (has("rerank") && !has("generative")) {
+        LanguageTask::Classification
+    } else if has("/embedding/") || row.text("method") == "embedding" {
+        LanguageTask::Embedding
+    } else if encoder && method == Method::Scratch {
+        LanguageTask::Masked
+    } else {
+        LanguageTask::Auto
+    }
 }
 
 /// Micro-batches that a note gives as "grad accumulation 4".
