@@ -14,8 +14,10 @@ pub fn say(sentence: &str) {
 
 /// The root of the project, wherever `cargo xtask` was called from.
 pub fn root() -> PathBuf {
-    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    here.parent().unwrap_or(here).to_path_buf()
+    // As cargo says it now, not as it was when this was compiled: clones may share a target folder.
+    let now = std::env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from);
+    let here = now.unwrap_or_else(|| env!("CARGO_MANIFEST_DIR").into());
+    here.parent().unwrap_or(&here).to_path_buf()
 }
 
 /// A command of cargo, run at the root of the project, by the same toolchain that runs this.
