@@ -59,7 +59,7 @@ impl Engine for Arithmetic {
         self.calls.set(self.calls.get() + 1);
         let card = Bytes::from_gib(gib(project));
         Ok(MemoryEstimate {
-            parts: [card, Bytes::ZERO, Bytes::ZERO, Bytes::ZERO, Bytes::ZERO, Bytes::ZERO, Bytes::ZERO],
+            parts: [Bytes::ZERO, Bytes::ZERO, Bytes::ZERO, card, Bytes::ZERO, Bytes::ZERO, Bytes::ZERO],
             allocated: card,
             reserved: card,
             card,
