@@ -138,6 +138,18 @@ pub struct Gpu {
     pub source: Source,
 }
 
+impl Gpu {
+    /// The name people use: `RTX 4090` for `GeForce RTX 4090`.
+    pub fn short_name(&self) -> &'static str {
+        const SERIES: [&str; 3] = ["GeForce ", "Radeon RX", "Tesla "];
+        match SERIES.iter().find(|s| self.name.starts_with(**s)) {
+            Some(&"Radeon RX") => self.name.trim_start_matches("Radeon "),
+            Some(series) => self.name.trim_start_matches(series),
+            None => self.name,
+        }
+    }
+}
+
 /// A rental offer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Offer {

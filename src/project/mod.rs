@@ -1,7 +1,15 @@
 //! What the user said: the project, its validation, its presets and (later) its share link.
 
+mod check;
+pub mod fields;
+pub mod number;
 mod preset;
+mod relevant;
+pub mod search;
 mod settings;
+pub use check::{Applied, Typed, apply};
+pub use fields::{FieldError, Kind, Range};
+pub use relevant::{Relevant, choices, relevant};
 pub use settings::*;
 
 use serde::{Deserialize, Serialize};

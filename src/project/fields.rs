@@ -1,0 +1,384 @@
+//! Every field of the form as data: what kind it is, what it allows, how its text becomes a value and back.
+
+use super::number::{self, Kilo, NotNumber};
+use super::{
+    Attention, BaseFormat, Checkpointing, Choice, CustomModel, Field, Framework, LoraTargets, LossKernel, Objective,
+    Offload, Optimizer, OptimizerImpl, Precision, Project, Sharding,
+};
+use crate::catalog::{Catalog, Gpu};
+use crate::units::Currency;
+
+/// The id that stands for "I have no GPU" in the field [`Field::Gpu`].
+pub const NO_GPU: &str = "none";
+
+/// The id that stands for "my model is not listed, I give its numbers" in the field [`Field::Model`].
+pub const CUSTOM_MODEL: &str = "custom";
+
+/// What a numeric field allows.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Range {
+    /// Smallest allowed value.
+    pub min: f64,
+    /// Largest allowed value.
+    pub max: f64,
+    /// Only whole numbers.
+    pub whole: bool,
+    /// An empty field means "not said" instead of an error.
+    pub optional: bool,
+}
+
+/// What kind of control a field is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Kind {
+    /// A number.
+    Number(Range),
+    /// One of a short list, see [`choices`](super::choices).
+    Choice,
+    /// On or off.
+    Toggle,
+    /// One row of the catalog, found by typing.
+    Search,
+}
+
+/// What is wrong with a field.
+#[derive(Clone, Debug, PartialEq)]
+pub enum FieldError {
+    /// Nothing was typed where something is needed.
+    Empty(Kind),
+    /// Not a number.
+    NotANumber(Range),
+    /// A fraction where only whole numbers make sense; the whole numbers beside it.
+    NotWhole {
+        /// The next smaller.
+        below: f64,
+        /// The next larger.
+        above: f64,
+    },
+    /// A number outside the range.
+    OutOfRange(Range),
+    /// Not in the catalog, or not one of the choices.
+    Unknown {
+        /// Ids of what comes closest, best first.
+        suggestions: Vec<String>,
+    },
+    /// The attention heads do not share out the hidden size evenly.
+    HeadsDoNotDivideHidden {
+        /// Hidden size.
+        hidden: u64,
+        /// Heads.
+        heads: u64,
+        /// The nearest number of heads that does.
+        nearest: u64,
+    },
+    /// The key/value heads do not share out the query heads evenly.
+    KvHeadsDoNotDivideHeads {
+        /// Query heads.
+        heads: u64,
+        /// Key/value heads.
+        kv_heads: u64,
+        /// The nearest number of key/value heads that does.
+        nearest: u64,
+    },
+}
+
+const fn whole(min: f64, max: f64) -> Kind {
+    Kind::Number(Range { min, max, whole: true, optional: false })
+}
+
+const fn real(min: f64, max: f64) -> Kind {
+    Kind::Number(Range { min, max, whole: false, optional: false })
+}
+
+/// The kind of control a field is, with the range of every number.
+///
+/// The upper ends lie beyond everything that was ever trained (the largest public runs: 126 layers, hidden size 18,432,
+/// 10^7 tokens a batch, 15 x 10^12 tokens, 24,576 cards) and below what would overflow an estimate.
+pub const fn kind(field: Field) -> Kind {
+    match field {
+        Field::Preset | Field::Model | Field::Gpu => Kind::Search,
+        Field::CustomLayers => whole(1.0, 1000.0),
+        Field::CustomHidden => whole(1.0, 262_144.0),
+        Field::CustomIntermediate | Field::Sequence => whole(1.0, 1_048_576.0),
+        Field::CustomHeads | Field::CustomKvHeads | Field::LoraRank => whole(1.0, 4096.0),
+        Field::CustomVocab => whole(2.0, 10_000_000.0),
+        Field::LoraDropout => real(0.0, 0.9),
+        Field::FrozenShare | Field::BlockSwap => real(0.0, 1.0),
+        Field::MicroBatch | Field::Accumulation => whole(1.0, 1_000_000.0),
+        Field::ImageSide => whole(8.0, 32_768.0),
+        Field::Frames => whole(1.0, 10_000.0),
+        Field::AudioSeconds => real(0.01, 3600.0),
+        Field::Samples => whole(1.0, 1e13),
+        Field::Epochs => real(0.001, 1e6),
+        Field::Count => whole(1.0, 65_536.0),
+        Field::BudgetLimit => Kind::Number(Range { min: 0.0, max: 1e12, whole: false, optional: true }),
+        Field::CachedLatents | Field::Ema | Field::Desktop => Kind::Toggle,
+        Field::Method
+        | Field::LoraTargets
+        | Field::Precision
+        | Field::Base
+        | Field::Optimizer
+        | Field::OptimizerImpl
+        | Field::Checkpointing
+        | Field::Attention
+        | Field::Loss
+        | Field::Offload
+        | Field::Objective
+        | Field::Framework
+        | Field::Sharding
+        | Field::Currency => Kind::Choice,
+    }
+}
+
+/// What a bare `k` means in a field: a context of `32k` tokens is 32,768.
+pub const fn kilo(field: Field) -> Kilo {
+    match field {
+        Field::Sequence | Field::ImageSide => Kilo::Binary,
+        _ => Kilo::Thousand,
+    }
+}
+
+/// The value of a field as its text: digits for numbers, the stable id for choices, `on` or `off` for switches.
+pub fn get(project: &Project, field: Field) -> String {
+    let custom = || project.custom.clone().unwrap_or_default();
+    match field {
+        Field::Preset => project.preset.clone(),
+        Field::Model if project.custom.is_some() => CUSTOM_MODEL.to_string(),
+        Field::Model => project.model.clone(),
+        Field::CustomLayers => custom().layers.to_string(),
+        Field::CustomHidden => custom().hidden.to_string(),
+        Field::CustomIntermediate => custom().intermediate.to_string(),
+        Field::CustomHeads => custom().heads.to_string(),
+        Field::CustomKvHeads => custom().kv_heads.to_string(),
+        Field::CustomVocab => custom().vocab.to_string(),
+        Field::Method => project.method.id().to_string(),
+        Field::LoraRank => project.lora.rank.to_string(),
+        Field::LoraTargets => project.lora.targets.id().to_string(),
+        Field::LoraDropout => short(project.lora.dropout),
+        Field::FrozenShare => short(project.frozen_share),
+        Field::Precision => project.precision.id().to_string(),
+        Field::Base => project.base.id().to_string(),
+        Field::Optimizer => project.optimizer.id().to_string(),
+        Field::OptimizerImpl => project.optimizer_impl.id().to_string(),
+        Field::Checkpointing => project.checkpointing.id().to_string(),
+        Field::Attention => project.attention.id().to_string(),
+        Field::Loss => project.loss.id().to_string(),
+        Field::MicroBatch => project.micro_batch.to_string(),
+        Field::Accumulation => project.accumulation.to_string(),
+        Field::Sequence => project.sequence.to_string(),
+        Field::ImageSide => project.image_side.to_string(),
+        Field::Frames => project.frames.to_string(),
+        Field::AudioSeconds => short(project.audio_seconds),
+        Field::CachedLatents => switch(project.cached_latents),
+        Field::BlockSwap => short(project.block_swap),
+        Field::Ema => switch(project.ema),
+        Field::Offload => project.offload.id().to_string(),
+        Field::Objective => project.objective.id().to_string(),
+        Field::Framework => project.framework.id().to_string(),
+        Field::Samples => project.samples.to_string(),
+        Field::Epochs => short(project.epochs),
+        Field::Gpu if project.hardware.no_gpu => NO_GPU.to_string(),
+        Field::Gpu => project.hardware.gpu.clone(),
+        Field::Count => project.hardware.count.to_string(),
+        Field::Desktop => switch(project.hardware.desktop),
+        Field::Sharding => project.hardware.sharding.id().to_string(),
+        Field::BudgetLimit => project.budget.limit.map(short).unwrap_or_default(),
+        Field::Currency => currency_id(project.budget.currency).to_string(),
+    }
+}
+
+/// At most four decimals and no trailing zeros: `2.1`, `400`.
+fn short(value: f64) -> String {
+    let rounded = (value * 1e4).round() / 1e4;
+    if rounded == 0.0 && value != 0.0 { value.to_string() } else { rounded.to_string() }
+}
+
+/// Reads what was typed into a field and sets it. On an error the project is as before.
+///
+/// ```
+/// use enough_gpu::catalog::Catalog;
+/// use enough_gpu::project::{Field, FieldError, Project, fields};
+///
+/// let (mut project, catalog) = (Project::default(), Catalog::bundled());
+/// assert_eq!(fields::set(&mut project, Field::Sequence, "２k", &catalog), Ok(()));
+/// assert_eq!(project.sequence, 2048);
+/// assert!(matches!(fields::set(&mut project, Field::Sequence, "-5", &catalog), Err(FieldError::OutOfRange(_))));
+/// assert_eq!(project.sequence, 2048);
+/// ```
+pub fn set(project: &mut Project, field: Field, raw: &str, catalog: &Catalog) -> Result<(), FieldError> {
+    match kind(field) {
+        Kind::Number(range) => {
+            let value = read_number(field, range, raw)?;
+            set_number(project, field, value);
+        }
+        Kind::Toggle => {
+            let on = read_switch(raw)?;
+            match field {
+                Field::CachedLatents => project.cached_latents = on,
+                Field::Ema => project.ema = on,
+                _ => project.hardware.desktop = on,
+            }
+        }
+        Kind::Choice => set_choice(project, field, raw.trim())?,
+        Kind::Search => set_row(project, field, raw.trim(), catalog)?,
+    }
+    Ok(())
+}
+
+/// The number in a text, checked against the field's range; `None` where the field may be and is empty.
+fn read_number(field: Field, range: Range, raw: &str) -> Result<Option<f64>, FieldError> {
+    let typed = if field == Field::ImageSide { side(raw) } else { None };
+    let value = match typed.map_or_else(|| number::parse(raw, kilo(field)), Ok) {
+        Err(NotNumber::Empty) if range.optional => return Ok(None),
+        Err(NotNumber::Empty) => return Err(FieldError::Empty(Kind::Number(range))),
+        Err(NotNumber::Unreadable) => return Err(FieldError::NotANumber(range)),
+        Ok(value) => value,
+    };
+    // `100 %` of a rank makes no sense, but 0.8 written as `80` for a share does.
+    if !(range.min..=range.max).contains(&value) {
+        return Err(FieldError::OutOfRange(range));
+    }
+    if range.whole && value.fract() != 0.0 {
+        return Err(FieldError::NotWhole { below: value.floor().max(range.min), above: value.ceil() });
+    }
+    Ok(Some(value))
+}
+
+/// `832x480` as the side of a square with as many pixels.
+fn side(raw: &str) -> Option<f64> {
+    let lower = raw.to_lowercase();
+    let (width, height) = lower.split_once(['x', '×', '*', 'Ｘ', 'ｘ'])?;
+    let width = number::parse(width, Kilo::Binary).ok()?;
+    let height = number::parse(height, Kilo::Binary).ok()?;
+    (width > 0.0 && height > 0.0).then(|| (width * height).sqrt().round())
+}
+
+fn set_number(project: &mut Project, field: Field, value: Option<f64>) {
+    let number = value.unwrap_or_default();
+    let whole = number as u64;
+    let custom = |project: &mut Project, set: fn(&mut CustomModel, u64)| {
+        set(project.custom.get_or_insert_with(CustomModel::default), whole);
+    };
+    match field {
+        Field::CustomLayers => custom(project, |m, v| m.layers = v),
+        Field::CustomHidden => custom(project, |m, v| m.hidden = v),
+        Field::CustomIntermediate => custom(project, |m, v| m.intermediate = v),
+        Field::CustomHeads => custom(project, |m, v| m.heads = v),
+        Field::CustomKvHeads => custom(project, |m, v| m.kv_heads = v),
+        Field::CustomVocab => custom(project, |m, v| m.vocab = v),
+        Field::LoraRank => project.lora.rank = whole,
+        Field::LoraDropout => project.lora.dropout = number,
+        Field::FrozenShare => project.frozen_share = number,
+        Field::BlockSwap => project.block_swap = number,
+        Field::MicroBatch => project.micro_batch = whole,
+        Field::Accumulation => project.accumulation = whole,
+        Field::Sequence => project.sequence = whole,
+        Field::ImageSide => project.image_side = whole,
+        Field::Frames => project.frames = whole,
+        Field::AudioSeconds => project.audio_seconds = number,
+        Field::Samples => project.samples = whole,
+        Field::Epochs => project.epochs = number,
+        Field::Count => project.hardware.count = u32::try_from(whole).unwrap_or(u32::MAX),
+        _ => project.budget.limit = value,
+    }
+}
+
+fn read_switch(raw: &str) -> Result<bool, FieldError> {
+    match raw.trim().to_lowercase().as_str() {
+        "on" | "true" | "yes" | "1" | "开" | "是" => Ok(true),
+        "off" | "false" | "no" | "0" | "关" | "否" => Ok(false),
+        _ => Err(FieldError::Unknown { suggestions: vec!["on".to_string(), "off".to_string()] }),
+    }
+}
+
+fn switch(on: bool) -> String {
+    if on { "on" } else { "off" }.to_string()
+}
+
+fn set_choice(project: &mut Project, field: Field, id: &str) -> Result<(), FieldError> {
+    match field {
+        Field::Method => project.method = read_choice(id)?,
+        Field::LoraTargets => project.lora.targets = read_choice::<LoraTargets>(id)?,
+        Field::Precision => project.precision = read_choice::<Precision>(id)?,
+        Field::Base => project.base = read_choice::<BaseFormat>(id)?,
+        Field::Optimizer => project.optimizer = read_choice::<Optimizer>(id)?,
+        Field::OptimizerImpl => project.optimizer_impl = read_choice::<OptimizerImpl>(id)?,
+        Field::Checkpointing => project.checkpointing = read_choice::<Checkpointing>(id)?,
+        Field::Attention => project.attention = read_choice::<Attention>(id)?,
+        Field::Loss => project.loss = read_choice::<LossKernel>(id)?,
+        Field::Offload => project.offload = read_choice::<Offload>(id)?,
+        Field::Objective => project.objective = read_choice::<Objective>(id)?,
+        Field::Framework => project.framework = read_choice::<Framework>(id)?,
+        Field::Sharding => project.hardware.sharding = read_choice::<Sharding>(id)?,
+        _ => {
+            project.budget.currency = match id {
+                "usd" => Currency::Usd,
+                "cny" => Currency::Cny,
+                _ => return Err(FieldError::Unknown { suggestions: vec!["cny".to_string(), "usd".to_string()] }),
+            }
+        }
+    }
+    Ok(())
+}
+
+fn read_choice<C: Choice>(id: &str) -> Result<C, FieldError> {
+    C::from_id(id)
+        .ok_or_else(|| FieldError::Unknown { suggestions: C::ALL.iter().map(|c| c.id().to_string()).collect() })
+}
+
+/// The stable id of a currency.
+pub const fn currency_id(currency: Currency) -> &'static str {
+    match currency {
+        Currency::Usd => "usd",
+        Currency::Cny => "cny",
+    }
+}
+
+/// Sets a field that names a row of the catalog, by its id or by exactly its name.
+fn set_row(project: &mut Project, field: Field, raw: &str, catalog: &Catalog) -> Result<(), FieldError> {
+    let same = |name: &str| !raw.is_empty() && name.to_lowercase() == raw.to_lowercase();
+    match field {
+        Field::Gpu => {
+            let named = |g: &&Gpu| same(g.name) || same(g.short_name());
+            let found = catalog.gpu(raw).or(catalog.gpus.iter().find(named));
+            match found {
+                Some(gpu) => (project.hardware.gpu, project.hardware.no_gpu) = (gpu.id.to_string(), false),
+                None if raw == NO_GPU || raw.is_empty() => {
+                    (project.hardware.gpu, project.hardware.no_gpu) = (String::new(), raw == NO_GPU);
+                }
+                None => return Err(FieldError::Unknown { suggestions: super::search::gpus(raw, catalog) }),
+            }
+        }
+        Field::Model => {
+            if raw.is_empty() {
+                return Err(FieldError::Empty(Kind::Search));
+            }
+            let before = super::relevant::domain(project, catalog);
+            if raw == CUSTOM_MODEL {
+                project.custom.get_or_insert_with(CustomModel::default);
+                project.model.clear();
+            } else {
+                let found = catalog
+                    .model(raw)
+                    .or(catalog.models.iter().find(|m| same(m.name) || same(m.repo)))
+                    .ok_or_else(|| FieldError::Unknown { suggestions: super::search::models(raw, catalog) })?;
+                if project.model == found.id {
+                    return Ok(());
+                }
+                project.model = found.id.to_string();
+                project.custom = None;
+            }
+            super::relevant::adapt(project, before, catalog);
+        }
+        _ => {
+            let preset = catalog
+                .preset(raw)
+                .or(catalog.presets.iter().find(|p| same(p.name_zh) || same(p.name_en)))
+                .ok_or_else(|| FieldError::Unknown { suggestions: super::search::presets(raw, catalog) })?;
+            let (mut hardware, budget) = (project.hardware.clone(), project.budget);
+            *project = Project::from_preset(preset, catalog);
+            hardware.sharding = project.hardware.sharding;
+            (project.hardware, project.budget) = (hardware, budget);
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,261 @@
+//! Which fields and choices make sense for a project: nobody is asked for a sequence length for YOLO.
+
+use super::{
+    Attention, BaseFormat, Checkpointing, Choice, Field, Framework, Lora, LoraTargets, LossKernel, Method, Objective,
+    Offload, Optimizer, OptimizerImpl, Precision, Project, Sharding,
+};
+use crate::catalog::{Architecture, Catalog, Domain, LanguageKind, Model};
+
+/// The fields of a project in the order they are shown.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Relevant {
+    /// What matters first.
+    pub primary: Vec<Field>,
+    /// What is folded away.
+    pub folded: Vec<Field>,
+}
+
+impl Relevant {
+    /// True where the field is shown at all.
+    pub fn contains(&self, field: Field) -> bool {
+        self.primary.contains(&field) || self.folded.contains(&field)
+    }
+}
+
+/// What of a model decides which settings make sense.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Shape {
+    domain: Domain,
+    /// Predicts tokens over a vocabulary.
+    vocabulary: bool,
+    attention: bool,
+    video: bool,
+    /// Trees: neither layers nor precision.
+    trees: bool,
+}
+
+fn shape(project: &Project, catalog: &Catalog) -> Option<Shape> {
+    let blank = Shape { domain: Domain::Language, vocabulary: true, attention: true, video: false, trees: false };
+    if project.custom.is_some() {
+        return Some(blank);
+    }
+    let model = catalog.model(&project.model)?;
+    let shape = Shape { domain: model.domain, ..blank };
+    Some(match &model.architecture {
+        Architecture::Language(l) => Shape { vocabulary: l.kind != LanguageKind::Encoder, ..shape },
+        Architecture::Vision(v) => Shape { vocabulary: false, attention: !v.heads.is_empty(), ..shape },
+        Architecture::Diffusion(d) => Shape {
+            vocabulary: false,
+            video: d.kind.contains("video") || d.native_frames.is_some_and(|f| f > 1.0),
+            ..shape
+        },
+        Architecture::Other(o) => Shape {
+            vocabulary: matches!(model.domain, Domain::VisionLanguage),
+            attention: !o.heads.is_empty() && model.domain != Domain::Small,
+            trees: o.kind == "tabular" && model.params == 0,
+            ..shape
+        },
+    })
+}
+
+/// The fields that matter for this project.
+pub fn relevant(project: &Project, catalog: &Catalog) -> Relevant {
+    let mut shown = Relevant::default();
+    let Some(shape) = shape(project, catalog) else {
+        shown.primary = vec![Field::Model];
+        return shown;
+    };
+    let (first, folded) = (&mut shown.primary, &mut shown.folded);
+    first.push(Field::Model);
+    if project.custom.is_some() {
+        first.extend([
+            Field::CustomLayers,
+            Field::CustomHidden,
+            Field::CustomHeads,
+            Field::CustomKvHeads,
+            Field::CustomIntermediate,
+            Field::CustomVocab,
+        ]);
+    }
+    if shape.trees {
+        first.extend([Field::Samples, Field::Epochs]);
+        return shown;
+    }
+    first.push(Field::Method);
+    match project.method {
+        Method::Lora | Method::QLora => {
+            first.push(Field::LoraRank);
+            folded.extend([Field::LoraTargets, Field::LoraDropout]);
+            folded.push(Field::Base);
+        }
+        Method::Freeze => first.push(Field::FrozenShare),
+        _ => {}
+    }
+    match shape.domain {
+        Domain::Language => first.push(Field::Sequence),
+        Domain::VisionLanguage => first.extend([Field::Sequence, Field::ImageSide]),
+        Domain::Vision => first.push(Field::ImageSide),
+        Domain::Diffusion => {
+            first.push(Field::ImageSide);
+            if shape.video {
+                first.push(Field::Frames);
+            }
+        }
+        Domain::Audio => first.push(Field::AudioSeconds),
+        Domain::Small => {}
+    }
+    first.push(Field::MicroBatch);
+    folded.push(Field::Accumulation);
+    if shape.domain == Domain::Small {
+        folded.push(Field::Precision);
+    } else {
+        first.push(Field::Precision);
+        let checkpointing = if shape.attention { &mut *first } else { &mut *folded };
+        checkpointing.push(Field::Checkpointing);
+    }
+    first.extend([Field::Samples, Field::Epochs]);
+    folded.extend([Field::Optimizer, Field::OptimizerImpl]);
+    if shape.attention && shape.domain != Domain::Vision {
+        folded.push(Field::Attention);
+    }
+    if shape.vocabulary {
+        folded.push(Field::Loss);
+        folded.push(Field::Objective);
+    }
+    if shape.domain == Domain::Diffusion {
+        folded.extend([Field::CachedLatents, Field::BlockSwap]);
+    }
+    if matches!(shape.domain, Domain::Diffusion | Domain::Vision) {
+        folded.push(Field::Ema);
+    }
+    if choices(Field::Framework, project, catalog).len() > 1 {
+        folded.push(Field::Framework);
+    }
+    if shape.domain != Domain::Small {
+        folded.push(Field::Offload);
+    }
+    if !project.hardware.gpu.is_empty() {
+        folded.push(Field::Desktop);
+        if project.hardware.count > 1 {
+            folded.push(Field::Sharding);
+        }
+    }
+    shown
+}
+
+fn ids<C: Choice>(keep: impl Fn(C) -> bool) -> Vec<&'static str> {
+    C::ALL.iter().copied().filter(|c| keep(*c)).map(C::id).collect()
+}
+
+/// The ids of the choices of a field that make sense for this project, in the order they are shown.
+pub fn choices(field: Field, project: &Project, catalog: &Catalog) -> Vec<&'static str> {
+    let shape = shape(project, catalog);
+    let domain = shape.map(|s| s.domain);
+    let texts = matches!(domain, Some(Domain::Language | Domain::VisionLanguage) | None);
+    match field {
+        Field::Method => ids(|m: Method| match m {
+            Method::Full | Method::Scratch => true,
+            Method::Freeze | Method::Head => domain != Some(Domain::Diffusion) && domain != Some(Domain::Small),
+            Method::Lora => domain != Some(Domain::Small) && shape.is_none_or(|s| s.attention),
+            Method::QLora => texts,
+        }),
+        Field::LoraTargets => {
+            ids(|t: LoraTargets| t != LoraTargets::AllLinearAndHead || domain == Some(Domain::Language))
+        }
+        Field::Precision => ids(|_: Precision| true),
+        Field::Base => ids(|b: BaseFormat| match b {
+            BaseFormat::Nf4 => texts || domain == Some(Domain::Diffusion),
+            BaseFormat::Nf4Double | BaseFormat::Int4 => texts,
+            _ => true,
+        }),
+        Field::Optimizer => ids(|_: Optimizer| true),
+        Field::OptimizerImpl => ids(|_: OptimizerImpl| true),
+        Field::Checkpointing => ids(|c: Checkpointing| {
+            !matches!(c, Checkpointing::Selective | Checkpointing::Offloaded) || domain == Some(Domain::Language)
+        }),
+        Field::Attention => ids(|_: Attention| true),
+        Field::Loss => ids(|_: LossKernel| true),
+        Field::Framework => ids(|f: Framework| domain.is_none_or(|d| trains(f, d))),
+        Field::Offload => ids(|_: Offload| true),
+        Field::Objective => ids(|_: Objective| true),
+        Field::Sharding => ids(|_: Sharding| true),
+        Field::Currency => vec!["cny", "usd"],
+        _ => Vec::new(),
+    }
+}
+
+/// Which libraries train what.
+fn trains(framework: Framework, domain: Domain) -> bool {
+    match framework {
+        Framework::Pytorch => true,
+        Framework::Transformers => !matches!(domain, Domain::Diffusion | Domain::Small),
+        Framework::LlamaFactory | Framework::MsSwift | Framework::Unsloth | Framework::Axolotl => {
+            matches!(domain, Domain::Language | Domain::VisionLanguage)
+        }
+        Framework::Torchtune
+        | Framework::Litgpt
+        | Framework::Torchtitan
+        | Framework::Megatron
+        | Framework::LlmFoundry => domain == Domain::Language,
+        Framework::Diffusers
+        | Framework::Kohya
+        | Framework::SimpleTuner
+        | Framework::OneTrainer
+        | Framework::AiToolkit => domain == Domain::Diffusion,
+        Framework::Ultralytics => domain == Domain::Vision,
+    }
+}
+
+/// What kind of model the project trains.
+pub(super) fn domain(project: &Project, catalog: &Catalog) -> Option<Domain> {
+    shape(project, catalog).map(|s| s.domain)
+}
+
+/// Brings the settings that make no sense for a newly chosen model to what is usual for it; keeps all others. `before`
+/// is the domain of the model that was there.
+pub(super) fn adapt(project: &mut Project, before: Option<Domain>, catalog: &Catalog) {
+    let usual = |field, project: &Project| choices(field, project, catalog);
+    if !usual(Field::Method, project).contains(&project.method.id()) {
+        project.method = Method::Full;
+    }
+    let libraries = usual(Field::Framework, project);
+    if !libraries.contains(&project.framework.id()) {
+        project.framework = libraries.first().and_then(|id| Framework::from_id(id)).unwrap_or_default();
+        project.lora = Lora { rank: project.lora.rank, ..Lora::default() };
+    }
+    if !usual(Field::Checkpointing, project).contains(&project.checkpointing.id()) {
+        project.checkpointing = Checkpointing::PerBlock;
+    }
+    if !usual(Field::Base, project).contains(&project.base.id()) {
+        project.base = BaseFormat::AsPrecision;
+    }
+    if let Some(model) = catalog.model(&project.model)
+        && before != Some(model.domain)
+    {
+        native_size(project, model);
+    }
+    if catalog.preset(&project.preset).is_some_and(|p| p.model != project.model) {
+        // From here on it is the person's own project.
+        project.preset.clear();
+    }
+}
+
+/// The size a model was made for.
+fn native_size(project: &mut Project, model: &Model) {
+    let first_number = |text: &str| {
+        text.split(|c: char| !c.is_ascii_digit())
+            .find(|part| !part.is_empty())
+            .and_then(|part| part.parse::<u64>().ok())
+    };
+    match &model.architecture {
+        Architecture::Vision(v) => project.image_side = (v.resolution.max(8.0)) as u64,
+        Architecture::Diffusion(d) => {
+            project.image_side = first_number(d.native_resolution).unwrap_or(1024).clamp(8, 32_768);
+            project.frames = d.native_frames.map_or(1, |f| f.max(1.0) as u64);
+        }
+        Architecture::Language(l) if l.max_context > 0 => {
+            project.sequence = project.sequence.min(u64::from(l.max_context));
+        }
+        Architecture::Language(_) | Architecture::Other(_) => {}
+    }
+}
