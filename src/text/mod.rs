@@ -1,1 +1,115 @@
 //! Every sentence the user sees, Chinese and English side by side.
+//!
+//! The rest of the library returns facts; the functions here put them into words. Fixed words stand in [`labels`]; a
+//! sentence with figures is a function of the language and the facts. Both are written with macros that take the two
+//! languages together, so that a missing translation does not compile.
+
+mod answer;
+mod cards;
+mod choices;
+pub mod featured;
+mod fields;
+mod fixes;
+pub mod labels;
+mod memory;
+mod next;
+pub mod numbers;
+mod oom;
+
+pub use answer::{Answer, Tone, answer, cannot_estimate};
+pub use cards::{
+    accelerator_family, buy, dated, free_choice, free_limits, pick, preset_group, rent, warning, warning_detail,
+};
+pub use choices::choice;
+pub use fields::{error, field, hint, run_time, unit};
+pub use fixes::{fix, fix_detail, gain, more_fixes, pace, risk};
+pub use memory::{method_note, moment, part, part_detail, timeline_summary, why};
+pub use next::{Action, Next, next};
+pub use oom::out_of_memory;
+
+/// A language of the page.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Lang {
+    /// Simplified Chinese.
+    #[default]
+    Zh,
+    /// English.
+    En,
+}
+
+impl Lang {
+    /// Both.
+    pub const ALL: [Self; 2] = [Self::Zh, Self::En];
+
+    /// The tag for the `lang` attribute.
+    pub const fn tag(self) -> &'static str {
+        match self {
+            Self::Zh => "zh-CN",
+            Self::En => "en",
+        }
+    }
+
+    /// The short id, as it is stored.
+    pub const fn id(self) -> &'static str {
+        match self {
+            Self::Zh => "zh",
+            Self::En => "en",
+        }
+    }
+
+    /// The language of a browser's tag (`zh-Hant-TW`, `en-GB`); `None` for any other.
+    pub fn from_tag(tag: &str) -> Option<Self> {
+        let tag = tag.to_ascii_lowercase();
+        match tag.split(['-', '_']).next() {
+            Some("zh") => Some(Self::Zh),
+            Some("en") => Some(Self::En),
+            _ => None,
+        }
+    }
+
+    /// The one of two values that belongs to this language.
+    pub fn pick<T>(self, zh: T, en: T) -> T {
+        match self {
+            Self::Zh => zh,
+            Self::En => en,
+        }
+    }
+}
+
+/// A fixed text in both languages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Message {
+    /// Chinese.
+    pub zh: &'static str,
+    /// English.
+    pub en: &'static str,
+}
+
+impl Message {
+    /// The text in one language.
+    pub const fn text(self, lang: Lang) -> &'static str {
+        match lang {
+            Lang::Zh => self.zh,
+            Lang::En => self.en,
+        }
+    }
+}
+
+/// Both languages of a fixed text.
+macro_rules! both {
+    ($zh:literal, $en:literal $(,)?) => {
+        $crate::text::Message { zh: $zh, en: $en }
+    };
+}
+
+/// A sentence with figures, in the language asked for.
+macro_rules! say {
+    ($lang:expr, $zh:literal, $en:literal $(,)?) => {
+        match $lang {
+            $crate::text::Lang::Zh => format!($zh),
+            $crate::text::Lang::En => format!($en),
+        }
+    };
+}
+
+pub(crate) use {both, say};

@@ -1,0 +1,195 @@
+//! Cards: warnings, picks, prices, free notebooks.
+
+use super::numbers::{hours, money, month, significant_hours};
+use super::{Lang, Message, both, say};
+use crate::advise::{Buy, CardWarning, FreeChoice, Pick, Rent};
+use crate::catalog::{Gpu, GpuFamily, Vendor};
+
+/// What to know about a card, in a few words.
+pub const fn warning(warning: CardWarning) -> Message {
+    match warning {
+        CardWarning::NoBf16 => both!("不支持 bf16", "No bf16"),
+        CardWarning::NoMatrixUnits => both!("没有矩阵单元", "No matrix units"),
+        CardWarning::NoFlashAttention => both!("用不了 FlashAttention", "No FlashAttention"),
+        CardWarning::Dropped => both!("新版 PyTorch 不再支持", "Dropped by current PyTorch"),
+        CardWarning::NeedsNewPyTorch => both!("要新版 PyTorch", "Needs a recent PyTorch"),
+        CardWarning::Rocm => both!("走 ROCm，不是 CUDA", "Runs on ROCm, not CUDA"),
+        CardWarning::RocmOverride => both!("ROCm 不正式支持", "Not officially supported by ROCm"),
+        CardWarning::OtherStack => both!("软件栈不一样", "Another software stack"),
+        CardWarning::NoQuantization => both!("量化内核不齐", "Quantization kernels missing"),
+        CardWarning::Laptop => both!("笔记本版", "Laptop variant"),
+        CardWarning::Modded => both!("改装卡", "Modified card"),
+        CardWarning::NoFastLink => both!("卡之间没有高速互联", "No fast link between the cards"),
+        CardWarning::UnifiedMemory => both!("和系统共用内存", "Memory shared with the system"),
+        CardWarning::NotForLongRuns => both!("不适合连跑几周", "Not made for weeks on end"),
+    }
+}
+
+/// What follows from it.
+pub const fn warning_detail(warning: CardWarning) -> Message {
+    match warning {
+        CardWarning::NoBf16 => both!(
+            "把精度换成混合精度 fp16，损失缩放由框架自动处理。",
+            "Use mixed fp16 instead; the library takes care of loss scaling."
+        ),
+        CardWarning::NoMatrixUnits => {
+            both!("用 16 位能省显存，但快不了多少。", "16 bit saves memory there, but little time.")
+        }
+        CardWarning::NoFlashAttention => both!(
+            "安培（Ampere）之前的卡会退到省显存版注意力，长序列会多占一些。",
+            "Before Ampere, PyTorch falls back to its memory-efficient kernel; long sequences cost more."
+        ),
+        CardWarning::Dropped => both!(
+            "要装旧版 PyTorch 和旧版 CUDA，新模型的代码可能跑不起来。",
+            "It takes an older PyTorch and CUDA, with which newer models may not run."
+        ),
+        CardWarning::NeedsNewPyTorch => both!(
+            "这一代卡太新，装最近的 PyTorch（CUDA 12.8 以上）再跑。",
+            "The generation is new: install a recent PyTorch (CUDA 12.8 or later)."
+        ),
+        CardWarning::Rocm => both!(
+            "装 ROCm 版 PyTorch，最好在 Linux 上；只认 CUDA 的库要绕开。",
+            "Install PyTorch for ROCm, best on Linux, and avoid libraries that are CUDA only."
+        ),
+        CardWarning::RocmOverride => both!(
+            "要设 HSA_OVERRIDE_GFX_VERSION 让它装成近亲型号，能跑，但没人保证。",
+            "Set HSA_OVERRIDE_GFX_VERSION so that it passes for a near relative: it works, without guarantee."
+        ),
+        CardWarning::OtherStack => both!(
+            "不是 CUDA 也不是 ROCm：量化和 Flash 一类的内核多半没有，教程里的命令要改。",
+            "Neither CUDA nor ROCm: quantization and flash kernels are mostly missing, and tutorials need changes."
+        ),
+        CardWarning::NoQuantization => both!(
+            "这个项目要用 bitsandbytes 的 4 bit 或 8 bit，这张卡上还不稳。",
+            "This project uses bitsandbytes in 4 or 8 bit, which is shaky on this card."
+        ),
+        CardWarning::Laptop => both!(
+            "功耗和散热都比同名台式卡低，时间要打折扣；插电、垫高、开性能模式。",
+            "Less power and cooling than the desktop card of that name: expect it slower, and run it plugged in."
+        ),
+        CardWarning::Modded => both!(
+            "显存是后焊的，原厂不保修，买之前先拷机。",
+            "The memory was soldered on later; no maker's warranty. Stress-test before you buy."
+        ),
+        CardWarning::NoFastLink => both!(
+            "数据走 PCIe，分得越细越慢；能用数据并行就别切权重。",
+            "Traffic goes over PCIe: the finer the split, the slower. Prefer plain data parallel."
+        ),
+        CardWarning::UnifiedMemory => both!(
+            "系统也要用，别指望全部拿来训练，速度也比独立显卡慢。",
+            "The system needs its part too, and it is slower than a card of its own."
+        ),
+        CardWarning::NotForLongRuns => both!(
+            "游戏卡没有纠错内存，也不是按 7×24 小时设计的：勤存检查点，注意散热。",
+            "A game card has no error-correcting memory and was not built for 24x7: save often, keep it cool."
+        ),
+    }
+}
+
+/// Why a choice stands out.
+pub const fn pick(pick: Pick) -> Message {
+    match pick {
+        Pick::Cheapest => both!("最省钱", "Cheapest"),
+        Pick::Balanced => both!("最均衡", "Balanced"),
+        Pick::Fastest => both!("最快", "Fastest"),
+    }
+}
+
+/// The rental of the run, in two lines: what it costs, and per hour at whom and when.
+pub fn rent(lang: Lang, rent: &Rent) -> (String, String) {
+    let per_hour = money(lang, rent.per_hour, rent.rough);
+    let (who, date) = (rent.provider, month(lang, rent.as_of));
+    let first = match rent.run {
+        Some(run) => money(lang, run, rent.rough),
+        None => say!(lang, "{per_hour} 每小时", "{per_hour} an hour"),
+    };
+    let second = say!(lang, "{per_hour}/时 · {who} · {date}", "{per_hour}/h · {who} · {date}");
+    (first, second)
+}
+
+/// The price of buying, in two lines: the amounts, and when they were read.
+pub fn buy(lang: Lang, buy: &Buy) -> Option<(String, String)> {
+    let new = buy.new.map(|m| money(lang, m, buy.rough));
+    let used = buy.used.map(|m| money(lang, m, buy.rough));
+    let first = match (&new, &used) {
+        (None, None) => return None,
+        (Some(n), _) => n.clone(),
+        (None, Some(u)) => say!(lang, "二手 {u}", "{u} used"),
+    };
+    let date = month(lang, buy.as_of);
+    let second = match (new, used) {
+        (Some(_), Some(u)) => say!(lang, "二手 {u} · {date}", "used {u} · {date}"),
+        _ => date,
+    };
+    Some((first, second))
+}
+
+/// A free notebook: its name and its card.
+pub fn free_choice(lang: Lang, free: &FreeChoice, card: Option<&Gpu>) -> String {
+    let name = if free.offer.is_empty() || free.offer == free.platform {
+        free.platform.to_string()
+    } else {
+        format!("{} · {}", free.platform, free.offer)
+    };
+    match card {
+        Some(gpu) => {
+            let card = if free.count > 1 {
+                format!("{} × {}", gpu.short_name(), free.count)
+            } else {
+                gpu.short_name().to_string()
+            };
+            say!(lang, "{name}（{card}）", "{name} ({card})")
+        }
+        None => name,
+    }
+}
+
+/// How long it takes there and in how many sittings.
+pub fn free_limits(lang: Lang, free: &FreeChoice) -> String {
+    let time = free.hours.map(|h| hours(lang, h));
+    let limit = free.session_limit_h.map(|h| significant_hours(lang, h));
+    let sessions = free.sessions;
+    let first = match (time, sessions) {
+        (Some(t), 0 | 1) => say!(lang, "跑完约 {t}，一次就行", "about {t}, in one sitting"),
+        (Some(t), n) => {
+            say!(lang, "跑完约 {t}，要存了接着跑，分 {n} 次", "about {t}, saved and resumed over {n} sittings")
+        }
+        (None, _) => say!(lang, "时间不好说", "time unknown"),
+    };
+    match limit {
+        Some(l) => say!(lang, "{first}；每次最多 {l}", "{first}; at most {l} each"),
+        None => first,
+    }
+}
+
+/// The month of a fact, with `~` where nobody saw it written down.
+pub fn dated(lang: Lang, as_of: &str, rough: bool) -> String {
+    let date = month(lang, as_of);
+    if rough { format!("~ {date}") } else { date }
+}
+
+/// The groups under which cards are listed.
+pub const fn accelerator_family(gpu: &Gpu) -> Message {
+    match (gpu.vendor, gpu.family) {
+        (Vendor::Nvidia, GpuFamily::Consumer) => both!("NVIDIA 游戏卡", "NVIDIA, game cards"),
+        (Vendor::Nvidia, GpuFamily::Laptop) => both!("NVIDIA 笔记本", "NVIDIA, laptops"),
+        (Vendor::Nvidia, GpuFamily::Workstation) => both!("NVIDIA 工作站卡", "NVIDIA, workstation"),
+        (Vendor::Nvidia, _) => both!("NVIDIA 数据中心卡", "NVIDIA, data center"),
+        (Vendor::Amd, _) => both!("AMD", "AMD"),
+        (Vendor::Intel, _) => both!("Intel", "Intel"),
+        (Vendor::Apple, _) => both!("苹果 Mac", "Apple"),
+        (Vendor::Google, _) => both!("谷歌 TPU", "Google TPU"),
+        _ => both!("国产卡", "Made in China"),
+    }
+}
+
+/// The groups under which presets are listed, by the catalog's word for them.
+pub fn preset_group(group: &str) -> Message {
+    match group {
+        "beginner" => both!("入门", "Getting started"),
+        "hobby" => both!("爱好", "Hobby"),
+        "advanced hobby" => both!("进阶爱好", "Advanced hobby"),
+        "lab" => both!("实验室", "Lab"),
+        _ => both!("公司", "Company"),
+    }
+}

@@ -1,0 +1,356 @@
+//! Names, hints and errors of the fields.
+
+use super::numbers::{about, counted, hours, plain, whole};
+use super::{Lang, Message, both, labels, say};
+use crate::catalog::Catalog;
+use crate::project::{Field, FieldError, Kind, Project, Range};
+
+/// The name of a field.
+pub const fn field(field: Field) -> Message {
+    match field {
+        Field::Preset => labels::PROJECT,
+        Field::Model => both!("模型", "Model"),
+        Field::CustomLayers => both!("层数", "Layers"),
+        Field::CustomHidden => both!("宽度", "Hidden size"),
+        Field::CustomIntermediate => both!("MLP 宽度", "MLP width"),
+        Field::CustomHeads => both!("注意力头", "Heads"),
+        Field::CustomKvHeads => both!("KV 头", "KV heads"),
+        Field::CustomVocab => both!("词表", "Vocabulary"),
+        Field::Method => both!("方法", "Method"),
+        Field::LoraRank => both!("LoRA 秩", "LoRA rank"),
+        Field::LoraTargets => both!("LoRA 加在哪", "LoRA targets"),
+        Field::LoraDropout => both!("LoRA dropout", "LoRA dropout"),
+        Field::FrozenShare => both!("冻结比例", "Frozen share"),
+        Field::Precision => both!("精度", "Precision"),
+        Field::Base => both!("底座格式", "Base format"),
+        Field::Optimizer => both!("优化器", "Optimizer"),
+        Field::OptimizerImpl => both!("优化器实现", "Optimizer kernel"),
+        Field::Checkpointing => both!("梯度检查点", "Checkpointing"),
+        Field::Attention => both!("注意力实现", "Attention kernel"),
+        Field::Loss => both!("损失实现", "Loss kernel"),
+        Field::MicroBatch => both!("批大小", "Batch size"),
+        Field::Accumulation => both!("梯度累积", "Accumulation"),
+        Field::Sequence => both!("序列长度", "Sequence length"),
+        Field::ImageSide => both!("图像边长", "Image side"),
+        Field::Frames => both!("帧数", "Frames"),
+        Field::AudioSeconds => both!("音频时长", "Clip length"),
+        Field::CachedLatents => both!("潜变量缓存", "Cached latents"),
+        Field::BlockSwap => both!("换出比例", "Block swap"),
+        Field::Ema => both!("EMA 副本", "EMA copy"),
+        Field::Offload => both!("放到内存", "Offload"),
+        Field::Objective => both!("训练目标", "Objective"),
+        Field::Framework => both!("训练框架", "Library"),
+        Field::Samples => both!("数据量", "Samples"),
+        Field::Epochs => both!("训练轮数", "Epochs"),
+        Field::Gpu => both!("显卡", "Card"),
+        Field::Count => both!("几张", "How many"),
+        Field::Desktop => both!("接着显示器", "Drives a screen"),
+        Field::Sharding => both!("多卡分工", "Sharding"),
+        Field::BudgetLimit => both!("预算", "Budget"),
+        Field::Currency => both!("货币", "Currency"),
+    }
+}
+
+/// What stands behind the number, where it needs saying.
+pub const fn unit(field: Field) -> Option<Message> {
+    Some(match field {
+        Field::Sequence => both!("token", "tokens"),
+        Field::ImageSide => both!("像素", "px"),
+        Field::Frames => both!("帧", "frames"),
+        Field::AudioSeconds => both!("秒", "s"),
+        Field::Samples => both!("条", "samples"),
+        Field::Epochs => both!("轮", "passes"),
+        Field::CustomLayers => both!("层", "layers"),
+        Field::CustomHeads | Field::CustomKvHeads => both!("个", "heads"),
+        Field::CustomVocab => both!("个词", "words"),
+        _ => return None,
+    })
+}
+
+/// One sentence on what a field means, with a number of this project where there is one.
+pub fn hint(lang: Lang, field: Field, project: &Project, catalog: &Catalog) -> String {
+    let (micro, steps) = (project.micro_batch, project.accumulation);
+    match field {
+        Field::Preset => {
+            say!(lang, "选一个最像的，每一项都能再改。", "Take the one most like yours; everything can be changed.")
+        }
+        Field::Model => match catalog.model(&project.model) {
+            Some(model) => {
+                let (name, count) = (model.name, counted(lang, model.params as f64));
+                say!(lang, "{name}：{count}参数。", "{name}: {count} parameters.")
+            }
+            None => say!(lang, "从哪个模型开始训练。", "The model you start from."),
+        },
+        Field::CustomLayers => {
+            say!(lang, "config.json 里的 num_hidden_layers。", "num_hidden_layers in config.json.")
+        }
+        Field::CustomHidden => say!(lang, "config.json 里的 hidden_size。", "hidden_size in config.json."),
+        Field::CustomIntermediate => {
+            say!(lang, "config.json 里的 intermediate_size。", "intermediate_size in config.json.")
+        }
+        Field::CustomHeads => {
+            say!(lang, "num_attention_heads，要能整除宽度。", "num_attention_heads; it must divide the hidden size.")
+        }
+        Field::CustomKvHeads => {
+            say!(lang, "num_key_value_heads，要能整除注意力头。", "num_key_value_heads; it must divide the heads.")
+        }
+        Field::CustomVocab => {
+            say!(lang, "vocab_size，词表越大，算损失时越占显存。", "vocab_size; a large one costs memory in the loss.")
+        }
+        Field::Method => {
+            say!(lang, "训练多少参数：全部，还是只训一小部分。", "How many weights are trained: all, or a small part.")
+        }
+        Field::LoraRank => {
+            let rank = project.lora.rank;
+            say!(
+                lang,
+                "每个适配器中间那一维，现在是 {rank}；大一倍，适配器也大一倍。",
+                "The inner width of every adapter, now {rank}; twice that, twice the adapter."
+            )
+        }
+        Field::LoraTargets => say!(lang, "哪些线性层旁边挂适配器。", "Which linear layers get an adapter."),
+        Field::LoraDropout => say!(
+            lang,
+            "大于 0 时，每个适配器要多存一份输入。",
+            "Above 0, every adapter keeps one more copy of its input."
+        ),
+        Field::FrozenShare => {
+            let share = super::numbers::percent(project.frozen_share);
+            say!(lang, "最下面 {share} 的层不动。", "The lowest {share} of the layers stay fixed.")
+        }
+        Field::Precision => say!(
+            lang,
+            "数字用几个字节存。混合精度最常用。",
+            "How many bytes a number takes. Mixed precision is the usual choice."
+        ),
+        Field::Base => {
+            say!(lang, "不训练的底座权重用什么格式放在卡上。", "The format in which the frozen base stays on the card.")
+        }
+        Field::Optimizer => say!(
+            lang,
+            "AdamW 给每个要训的参数记两个数，别的记得少些。",
+            "AdamW remembers two numbers for each trained weight; others fewer."
+        ),
+        Field::OptimizerImpl => say!(
+            lang,
+            "更新参数那一下的写法：fused 不占临时显存。",
+            "How the update is carried out: fused needs no scratch memory."
+        ),
+        Field::Checkpointing => say!(
+            lang,
+            "不存中间结果，反向时重算：省显存，慢三成左右。",
+            "Recompute instead of keeping: saves memory, costs about a third more time."
+        ),
+        Field::Attention => say!(
+            lang,
+            "Flash 不写出整张注意力表，长序列省得最多。",
+            "Flash never writes the score table out; it saves most at long lengths."
+        ),
+        Field::Loss => say!(
+            lang,
+            "分块或融合的损失不把整张 logits 摆在显存里。",
+            "Chunked or fused loss never holds all logits at once."
+        ),
+        Field::MicroBatch => {
+            let all = whole((micro.saturating_mul(steps)) as f64);
+            say!(
+                lang,
+                "一张卡一次放几条（micro-batch）；攒 {steps} 次更新一回，等于 {all} 条。",
+                "Samples per card at a time; with {steps} accumulated, an update sees {all}."
+            )
+        }
+        Field::Accumulation => {
+            let all = whole((micro.saturating_mul(steps)) as f64);
+            say!(
+                lang,
+                "攒几次再更新一回：{micro} × {steps} = 每次更新看 {all} 条，不多占激活。",
+                "Batches per update: {micro} × {steps} = {all} samples each, at no cost in activations."
+            )
+        }
+        Field::Sequence => say!(
+            lang,
+            "一条样本多长。一个汉字大约 0.7 个 token。",
+            "How long a sample is. An English word is about 1.3 tokens."
+        ),
+        Field::ImageSide => {
+            let side = whole(project.image_side as f64);
+            say!(
+                lang,
+                "送进网络的边长，现在 {side}；大一倍，显存约四倍。",
+                "The side the network sees, now {side}; twice that is about four times the memory."
+            )
+        }
+        Field::Frames => say!(lang, "一段视频几帧。", "Frames in one clip."),
+        Field::AudioSeconds => say!(lang, "一条样本几秒。", "Seconds of sound in one sample."),
+        Field::CachedLatents => say!(
+            lang,
+            "先把图片编码好存下来，训练时 VAE 和文本编码器就不用上卡。",
+            "Encode beforehand, so that VAE and text encoders stay off the card."
+        ),
+        Field::BlockSwap => say!(
+            lang,
+            "多大一部分层平时放在内存里，轮到再搬上卡：省显存，慢。",
+            "The share of blocks that waits in main memory: saves memory, slower."
+        ),
+        Field::Ema => say!(
+            lang,
+            "另存一份权重的滑动平均，要多占一份权重的显存。",
+            "A moving average of the weights, one more copy in memory."
+        ),
+        Field::Offload => say!(
+            lang,
+            "平时放在内存、用时才上卡的部分：省显存，慢得多。",
+            "What waits in main memory: saves memory on the card, much slower."
+        ),
+        Field::Objective => say!(
+            lang,
+            "偏好对齐一次要看一好一坏两条，激活翻倍。",
+            "Preference tuning looks at two samples at once: twice the activations."
+        ),
+        Field::Framework => say!(
+            lang,
+            "不同的库默认开关不一样，显存也不一样。",
+            "Libraries differ in their defaults, and so in memory."
+        ),
+        Field::Samples => say!(
+            lang,
+            "一共多少条数据。只影响时间和花费，不影响显存。",
+            "How many there are. Matters for time and money, not for memory."
+        ),
+        Field::Epochs => {
+            let steps = updates(project);
+            let shown = about(lang, steps);
+            say!(lang, "数据过几遍，一共更新约 {shown} 次。", "Passes over the data: about {shown} updates in all.")
+        }
+        Field::Gpu => match catalog.gpu(&project.hardware.gpu) {
+            Some(gpu) => {
+                let usable = gpu.usable;
+                say!(lang, "PyTorch 能用到 {usable}。", "PyTorch gets {usable} of it.")
+            }
+            None => say!(lang, "还没有也没关系，先看哪张够用。", "None yet is fine: see which would do."),
+        },
+        Field::Count => say!(lang, "一样的卡有几张。", "How many of the same card."),
+        Field::Desktop => {
+            say!(lang, "桌面和浏览器要分走 0.4 到 1.5 GiB。", "Desktop and browser take 0.4 to 1.5 GiB of it.")
+        }
+        Field::Sharding => say!(
+            lang,
+            "权重、梯度和优化器状态在几张卡之间怎么分。",
+            "How weights, gradients and optimizer state are divided over the cards."
+        ),
+        Field::BudgetLimit => say!(lang, "愿意花多少，不填也行。", "What you would spend; may be left empty."),
+        Field::Currency => say!(lang, "价格用哪种货币显示。", "The currency of the prices."),
+    }
+}
+
+fn updates(project: &Project) -> f64 {
+    let per_update = project.micro_batch.saturating_mul(project.accumulation).max(1) as f64;
+    (project.samples as f64 * project.epochs / per_update).ceil()
+}
+
+/// What is wrong with a field, what is allowed, and what to do.
+pub fn error(lang: Lang, field: Field, error: &FieldError, raw: &str, catalog: &Catalog) -> String {
+    let name = before_chinese(lang, self::field(field).text(lang));
+    let typed = excerpt(raw);
+    match error {
+        FieldError::Empty(Kind::Number(range)) => {
+            let range = allowed(lang, range);
+            say!(lang, "{name}不能空着：填{range}的数。", "{name} is empty: give a number {range}.")
+        }
+        FieldError::Empty(_) => say!(
+            lang,
+            "还没选{name}：打几个字，再从列表里点一个。",
+            "No {name} chosen: type a few letters and pick one."
+        ),
+        FieldError::NotANumber(range) => {
+            let range = allowed(lang, range);
+            say!(
+                lang,
+                "{name}要填数字，{range}；“{typed}”看不懂。",
+                "{name} takes a number {range}; \"{typed}\" is not one."
+            )
+        }
+        FieldError::NotWhole { below, above } => {
+            let (below, above) = (plain(*below), plain(*above));
+            if below == above || below == "0" {
+                return say!(
+                    lang,
+                    "{name}要整数：试试 {above}；你写的是 {typed}。",
+                    "{name} takes whole numbers: try {above}; you wrote {typed}."
+                );
+            }
+            say!(
+                lang,
+                "{name}要整数：试试 {below} 或 {above}；你写的是 {typed}。",
+                "{name} takes whole numbers: try {below} or {above}; you wrote {typed}."
+            )
+        }
+        FieldError::OutOfRange(range) => {
+            let range = allowed(lang, range);
+            say!(lang, "{name}要{range}；你写的是 {typed}。", "{name} must be {range}; you wrote {typed}.")
+        }
+        FieldError::Unknown { suggestions } => {
+            let names: Vec<&str> = suggestions.iter().map(|id| row_name(lang, field, id, catalog)).collect();
+            if names.is_empty() {
+                return say!(
+                    lang,
+                    "没有找到“{typed}”。换个写法，或者从列表里选。",
+                    "\"{typed}\" was not found. Write it another way, or pick from the list."
+                );
+            }
+            let names = names.join(lang.pick("、", ", "));
+            say!(lang, "没有找到“{typed}”。最接近的是 {names}。", "\"{typed}\" was not found. The closest: {names}.")
+        }
+        FieldError::HeadsDoNotDivideHidden { hidden, heads, nearest } => say!(
+            lang,
+            "宽度 {hidden} 不能被 {heads} 个头整除；用 {nearest} 个头就行。",
+            "A hidden size of {hidden} does not divide by {heads} heads; {nearest} heads would do."
+        ),
+        FieldError::KvHeadsDoNotDivideHeads { heads, kv_heads, nearest } => say!(
+            lang,
+            "{heads} 个注意力头不能平分给 {kv_heads} 个 KV 头；用 {nearest} 个就行。",
+            "{heads} heads cannot be shared out to {kv_heads} KV heads; {nearest} would do."
+        ),
+    }
+}
+
+/// A name with a space behind it where Chinese follows on Latin.
+fn before_chinese(lang: Lang, name: &str) -> String {
+    let space = lang == Lang::Zh && name.ends_with(|c: char| c.is_ascii_alphanumeric());
+    if space { format!("{name} ") } else { name.to_string() }
+}
+
+/// `在 1 到 1,048,576 之间`, `between 1 and 1,048,576`.
+fn allowed(lang: Lang, range: &Range) -> String {
+    let (min, max) = (plain(range.min), if range.max >= 1e9 { about(lang, range.max) } else { plain(range.max) });
+    say!(lang, "在 {min} 到 {max} 之间", "between {min} and {max}")
+}
+
+/// The first characters of what was typed, so that a pasted page does not fill the screen.
+fn excerpt(raw: &str) -> String {
+    const LONGEST: usize = 24;
+    let shown = raw.trim();
+    if shown.chars().count() <= LONGEST {
+        return shown.to_string();
+    }
+    shown.chars().take(LONGEST).chain(['…']).collect()
+}
+
+fn row_name<'a>(lang: Lang, field: Field, id: &'a str, catalog: &'a Catalog) -> &'a str {
+    match field {
+        Field::Gpu => catalog.gpu(id).map_or(id, |g| g.short_name()),
+        Field::Model => catalog.model(id).map_or(id, |m| m.name),
+        Field::Preset => match (super::featured::name(id), catalog.preset(id)) {
+            (Some(name), _) => name.text(lang),
+            (None, Some(p)) => lang.pick(p.name_zh, p.name_en),
+            (None, None) => id,
+        },
+        _ => super::choice(lang, field, id),
+    }
+}
+
+/// How long the whole run is, as a hint beside the passes.
+pub fn run_time(lang: Lang, run_hours: f64) -> String {
+    let shown = hours(lang, run_hours);
+    say!(lang, "约 {shown}", "about {shown}")
+}

@@ -1,0 +1,194 @@
+//! What can be done about it.
+
+use super::numbers::{percent, plain, whole};
+use super::{Lang, Message, both, say};
+use crate::advise::{FixKind, QualityRisk};
+use crate::units::Bytes;
+
+/// What a fix is called, as something to do.
+pub fn fix(lang: Lang, kind: FixKind) -> String {
+    match kind {
+        FixKind::MixedPrecision => say!(lang, "改用混合精度", "Use mixed precision"),
+        FixKind::PureBf16 => say!(lang, "改用纯 bf16", "Train in pure bf16"),
+        FixKind::Checkpointing => say!(lang, "打开梯度检查点", "Turn on gradient checkpointing"),
+        FixKind::FlashAttention => say!(lang, "换成 FlashAttention", "Use FlashAttention"),
+        FixKind::FusedLoss => say!(lang, "损失换成融合实现", "Fuse the loss"),
+        FixKind::FusedOptimizer => say!(lang, "优化器换成 fused", "Use the fused optimizer"),
+        FixKind::SmallerMicroBatch { micro_batch, accumulation } => {
+            let (micro, steps) = (whole(micro_batch as f64), whole(accumulation as f64));
+            say!(lang, "批大小降到 {micro}，累积 {steps} 次", "Batch {micro}, accumulated {steps} times")
+        }
+        FixKind::Optimizer8bit => say!(lang, "换成 8 bit AdamW", "Use 8-bit AdamW"),
+        FixKind::PagedOptimizer => say!(lang, "优化器状态可换到内存", "Page the optimizer to main memory"),
+        FixKind::Freeze { share } => {
+            let share = percent(share);
+            say!(lang, "冻结下面 {share} 的层", "Freeze the lower {share} of the layers")
+        }
+        FixKind::Lora => say!(lang, "改成 LoRA", "Train LoRA adapters instead"),
+        FixKind::QLora => say!(lang, "改成 QLoRA（4 bit 底座）", "Train QLoRA (4-bit base)"),
+        FixKind::QuantizedBase => say!(lang, "底座换成 8 bit", "Hold the base in 8 bit"),
+        FixKind::ShorterSequence { sequence } => {
+            let tokens = whole(sequence as f64);
+            say!(lang, "序列缩短到 {tokens}", "Shorten to {tokens} tokens")
+        }
+        FixKind::SmallerImage { side } => {
+            let side = whole(side as f64);
+            say!(lang, "图像缩到 {side} 像素", "Shrink images to {side} px")
+        }
+        FixKind::FewerFrames { frames } => {
+            let frames = whole(frames as f64);
+            say!(lang, "每段减到 {frames} 帧", "Cut clips to {frames} frames")
+        }
+        FixKind::ShorterAudio { seconds } => {
+            let seconds = plain(seconds);
+            say!(lang, "每条减到 {seconds} 秒", "Cut clips to {seconds} s")
+        }
+        FixKind::CacheLatents => say!(lang, "先把潜变量缓存好", "Cache latents beforehand"),
+        FixKind::BlockSwap { share } => {
+            let share = percent(share);
+            say!(lang, "把 {share} 的层放到内存里轮换", "Swap {share} of the blocks to main memory")
+        }
+        FixKind::MoreCards { count } => say!(lang, "用 {count} 张卡", "Use {count} cards"),
+        FixKind::Sharding => say!(lang, "把状态分到几张卡上", "Divide the state over the cards"),
+        FixKind::Offload => say!(lang, "权重和状态放到内存", "Move weights and state to main memory"),
+    }
+}
+
+/// One sentence on how it works.
+pub const fn fix_detail(kind: FixKind) -> Message {
+    match kind {
+        FixKind::MixedPrecision => {
+            both!(
+                "大部分运算用 16 位，中间结果小一半，新卡还更快。",
+                "Most arithmetic in 16 bit: half the activations, and faster on recent cards."
+            )
+        }
+        FixKind::PureBf16 => {
+            both!("权重、梯度、优化器状态都只留 16 位。", "Weights, gradients and optimizer state in 16 bit only.")
+        }
+        FixKind::Checkpointing => {
+            both!(
+                "不存每层的中间结果，反向时重算一遍：拿时间换显存。",
+                "Recompute each layer in backward instead of keeping it: time for memory."
+            )
+        }
+        FixKind::FlashAttention => {
+            both!("不写出整张注意力表，结果一样。", "The score table is never written out; the result is the same.")
+        }
+        FixKind::FusedLoss => {
+            both!(
+                "logits 一块一块地算、算完就扔，结果一样。",
+                "Logits are made and dropped a piece at a time; the result is the same."
+            )
+        }
+        FixKind::FusedOptimizer => {
+            both!(
+                "一个内核更新完，不要临时空间，结果一样。",
+                "One kernel without scratch memory; the result is the same."
+            )
+        }
+        FixKind::SmallerMicroBatch { .. } => {
+            both!(
+                "一次少放几条，多攒几次再更新，等效批大小不变。",
+                "Fewer at a time, more of them per update: the effective batch stays."
+            )
+        }
+        FixKind::Optimizer8bit => {
+            both!(
+                "优化器记的账用 8 位存，通常看不出差别。",
+                "The optimizer's notes in 8 bit; rarely a visible difference."
+            )
+        }
+        FixKind::PagedOptimizer => {
+            both!("显存吃紧时，优化器状态先挪到内存。", "Optimizer state moves to main memory when the card is full.")
+        }
+        FixKind::Freeze { .. } => {
+            both!("下面的层不训，就不用存它们的梯度和状态。", "Frozen layers need neither gradients nor state.")
+        }
+        FixKind::Lora => {
+            both!(
+                "只训旁边挂的小矩阵，梯度和优化器状态几乎不占地方。",
+                "Only small matrices are trained: next to no gradients and state."
+            )
+        }
+        FixKind::QLora => {
+            both!("底座压到 4 位，旁边挂 LoRA 来训。", "The base in 4 bit, with LoRA adapters trained beside it.")
+        }
+        FixKind::QuantizedBase => both!("不训练的底座用 8 位存。", "The frozen base is held in 8 bit."),
+        FixKind::ShorterSequence { .. } => {
+            both!(
+                "长的样本会被截断，先看看你的数据有多长。",
+                "Longer samples are cut: look at how long yours are first."
+            )
+        }
+        FixKind::SmallerImage { .. } => {
+            both!("细节会少，显存随边长的平方降。", "Less detail; memory falls with the square of the side.")
+        }
+        FixKind::FewerFrames { .. } => both!("每段视频短一点。", "Each clip is shorter."),
+        FixKind::ShorterAudio { .. } => both!("每条音频短一点。", "Each clip is shorter."),
+        FixKind::CacheLatents => {
+            both!(
+                "图片和文字先编码好，VAE 和文本编码器就不用上卡。",
+                "Encode pictures and text first; VAE and text encoders stay off the card."
+            )
+        }
+        FixKind::BlockSwap { .. } => {
+            both!(
+                "轮到哪层再搬上卡，结果一样，慢一些。",
+                "Blocks are fetched in turn: the same result, somewhat slower."
+            )
+        }
+        FixKind::MoreCards { .. } => both!("几张卡一起分担，也更快。", "The cards share the load, and it is faster."),
+        FixKind::Sharding => {
+            both!(
+                "每张卡只管一份，用的时候再凑齐（ZeRO、FSDP）。",
+                "Each card holds a piece and they meet when needed (ZeRO, FSDP)."
+            )
+        }
+        FixKind::Offload => {
+            both!(
+                "要用的时候再搬上卡，慢不少，还要很大的内存。",
+                "Fetched when needed: a good deal slower, and it takes much main memory."
+            )
+        }
+    }
+}
+
+/// The button that shows the fixes that are not shown yet.
+pub fn more_fixes(lang: Lang, left: usize) -> String {
+    say!(lang, "还有 {left} 条", "{left} more")
+}
+
+/// What a fix saves: `−11.2 GiB`.
+pub fn gain(saves: Bytes) -> String {
+    if saves == Bytes::ZERO { "0".to_string() } else { format!("−{saves}") }
+}
+
+/// What a fix costs in time.
+pub fn pace(lang: Lang, slower: Option<f64>) -> String {
+    match slower {
+        None => say!(lang, "时间不好说", "time unknown"),
+        Some(factor) if (factor - 1.0).abs() < 0.015 => say!(lang, "时间不变", "same time"),
+        Some(factor) if factor >= 2.0 => {
+            let times = crate::units::significant(factor);
+            say!(lang, "时间变成 {times} 倍", "{times} times as long")
+        }
+        Some(factor) if factor > 1.0 => {
+            let share = percent(factor - 1.0);
+            say!(lang, "慢 {share}", "{share} slower")
+        }
+        Some(factor) => {
+            let share = percent(1.0 - factor);
+            say!(lang, "省时 {share}", "{share} less time")
+        }
+    }
+}
+
+/// What a fix may do to the result.
+pub const fn risk(risk: QualityRisk) -> Message {
+    match risk {
+        QualityRisk::None => both!("效果不变", "same result"),
+        QualityRisk::Slight => both!("效果几乎不变", "nearly the same result"),
+        QualityRisk::Real => both!("会影响效果", "changes the result"),
+    }
+}

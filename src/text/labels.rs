@@ -1,0 +1,110 @@
+//! Fixed words of the page.
+
+use super::{Message, both};
+
+macro_rules! messages {
+    ($($name:ident = $zh:literal, $en:literal;)+) => {
+        $(#[doc = $en] pub const $name: Message = both!($zh, $en);)+
+        /// All of them with their names, for tests.
+        pub const ALL: &[(&str, Message)] = &[$((stringify!($name), $name),)+];
+    };
+}
+
+messages! {
+    TITLE = "显卡够用吗", "Enough GPU";
+    PAGE_TITLE = "显卡够用吗 · 训练前先算一算", "Enough GPU · work it out before you train";
+    TAGLINE = "训练之前先算一算：显存够不够，用什么卡，买还是租。",
+        "Before you train: does it fit, on what card, and should you rent or buy?";
+    SKIP = "跳到答案", "Skip to the answer";
+    LANGUAGE = "语言", "Language";
+    TO_DARK = "换成深色", "Switch to dark";
+    TO_LIGHT = "换成浅色", "Switch to light";
+
+    ASK = "你想训练什么？", "What do you want to train?";
+    PROJECT = "项目", "Project";
+    PROJECT_OWN = "我自己的项目", "My own project";
+    HAVE = "你有什么卡？", "What card do you have?";
+    CARD_NONE_CHOSEN = "还没选", "Not chosen yet";
+    CARD_NO_GPU = "没有显卡", "I have no GPU";
+    MODEL_CUSTOM = "不在列表里，我自己填参数", "Not listed: I give its numbers";
+    SETTINGS = "怎么训练", "How you train it";
+    MORE = "更多设置", "More settings";
+    MORE_FOLD = "收起", "Show less";
+
+    TYPE_TO_SEARCH = "打字就能搜", "Type to search";
+    NOTHING_FOUND = "没有找到。换个写法试试，比如“4090”“qwen2.5 7b”",
+        "Nothing found. Try it another way, such as \"4090\" or \"qwen2.5 7b\"";
+    DID_YOU_MEAN = "你是不是要找", "Did you mean";
+    SHOW_LIST = "展开列表", "Show the list";
+    GROUP_START_HERE = "从这里开始", "Start here";
+    GROUP_NOTHING = "没有，或还没定", "None, or not decided";
+    GROUP_OWN = "自己的模型", "Your own model";
+    BEST_MATCHES = "最接近的", "Best matches";
+
+    ANSWER = "答案", "The answer";
+    WHY = "为什么", "Why";
+    NEXT = "下一步", "Next step";
+    MEMORY_BAR = "显存去哪了", "Where the memory goes";
+    YOUR_CARD = "这张卡能用", "Your card";
+    NEEDED = "需要", "Needed";
+    PEAK = "峰值", "Peak";
+    PART = "用途", "What for";
+    AMOUNT = "大小", "Size";
+    SHARE = "占比", "Share";
+    TIMELINE = "一步之内的显存曲线", "Memory over one step";
+    PYTORCH_SAYS = "PyTorch 会这样报错", "What PyTorch will say";
+    COPY = "复制", "Copy";
+    COPIED = "已复制", "Copied";
+
+    FIXES = "怎么办", "What you can do";
+    FIXES_NOTE = "点一下就用上，随时能撤销。每一条都是重新算出来的。",
+        "One click applies it, one click takes it back. Every figure was worked out afresh.";
+    FIXES_ROOM = "还能更省", "Ways to save more";
+    APPLY = "用上", "Apply";
+    APPLY_ALL = "一键装下", "Make it fit";
+    UNDO = "撤销", "Undo";
+    APPLIED = "已用上", "Applied";
+    THEN_FITS = "用了就装得下", "then it fits";
+    NOT_ENOUGH_ALONE = "单用还不够", "not enough alone";
+
+    CARDS = "用什么卡？买还是租？", "Which card? Rent or buy?";
+    CARDS_NOTE = "按这个项目排的序。价格带月份；前面有 ~ 的是大概数。",
+        "Ranked for this project. Prices carry their month; ~ marks a rough one.";
+    CARD = "显卡", "Card";
+    FIT = "装得下吗", "Fits?";
+    HEADROOM = "余量", "Headroom";
+    HOURS = "跑完要", "Time";
+    RENT_RUN = "租来跑一次", "Rent for this run";
+    BUY = "买", "Buy";
+    BUY_NEW = "新", "new";
+    BUY_USED = "二手", "used";
+    CHOOSE = "选这张", "Choose";
+    CHOSEN = "已选", "Chosen";
+    ALL_CARDS = "看全部显卡", "Show all cards";
+    FEWER_CARDS = "只看常见的", "Only the usual ones";
+    FITS = "装得下", "fits";
+    TIGHT = "悬", "tight";
+    RUNS_OUT = "装不下", "runs out";
+    UNKNOWN = "不清楚", "unknown";
+    PICKS = "三个推荐", "Three picks";
+
+    FREE = "免费的就够", "Free notebooks that can do it";
+    FREE_NOTE = "注册就能用，先在这里跑通再花钱。", "Sign up and run it there first, before you spend anything.";
+
+    WARNINGS = "这张卡要注意", "Know this about the card";
+
+    BAND_TITLE = "± 是什么", "What ± means";
+    BAND = "± 是误差范围。同一个训练换个库版本、换个驱动，显存就会差一点；真实值大多落在这个范围里。峰值加误差还装得下，才敢说装得下。",
+        "± is the error band. The same run uses a little more or less with another library version or driver; the real figure mostly lies inside. Only when peak plus band fits do we say it fits.";
+    SOURCES_TITLE = "数据从哪来", "Where the figures come from";
+    SOURCES = "显存是把一步训练逐个张量走一遍算出来的，并和 PyTorch 的实测对过。显卡、模型和价格来自公开资料，每个价格都标着月份，下单前请再看一眼当天的价。",
+        "Memory is worked out by walking one training step tensor by tensor, checked against what PyTorch measures. Cards, models and prices come from public sources; every price carries its month, so look again on the day you order.";
+    PRIVATE_TITLE = "你填的只留在这里", "What you type stays here";
+    PRIVATE = "你填的内容不会离开这个页面：没有服务器，不统计，不上传。",
+        "What you type never leaves this page: there is no server, no tracking, no upload.";
+    GIB_TITLE = "GiB 和 GB", "GiB and GB";
+    GIB = "这里的 GiB 是 2 的 30 次方字节，和 nvidia-smi、PyTorch 报的一样。盒子上写的 16 GB，到 PyTorch 手里大约 15.6 GiB。",
+        "A GiB here is 2 to the 30th bytes, as nvidia-smi and PyTorch count. Of the 16 GB on the box PyTorch gets about 15.6 GiB.";
+    ON = "开", "on";
+    OFF = "关", "off";
+}

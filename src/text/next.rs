@@ -1,0 +1,215 @@
+//! The one next step: what to do first, and the click that does it where there is one.
+
+use super::numbers::{hours, money};
+use super::{Lang, say};
+use crate::advise::{Advice, CardChoice, FixKind, Pick, Verdict};
+use crate::catalog::Catalog;
+use crate::project::Project;
+
+/// What a click on the next step does.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Action {
+    /// Nothing to click.
+    None,
+    /// Applies the fix at this place of [`Advice::fixes`].
+    Fix(usize),
+    /// Applies [`Advice::make_it_fit`].
+    MakeItFit,
+    /// Chooses a card by its id.
+    Card(String),
+}
+
+/// The next step.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Next {
+    /// What to do.
+    pub sentence: String,
+    /// The click that does it.
+    pub action: Action,
+}
+
+impl Next {
+    fn say(sentence: String) -> Self {
+        Self { sentence, action: Action::None }
+    }
+}
+
+/// What to do first.
+pub fn next(lang: Lang, project: &Project, advice: &Advice, catalog: &Catalog) -> Next {
+    match advice.verdict {
+        Verdict::NoGpuNeeded { .. } => Next::say(say!(
+            lang,
+            "现在的电脑就够了，别买，直接开始。",
+            "The computer you have will do. Buy nothing, just start."
+        )),
+        Verdict::Fits { .. } => fits(lang, project, advice, catalog),
+        Verdict::Tight { .. } => tight(lang, advice),
+        Verdict::RunsOut { .. } => plan(lang, advice).unwrap_or_else(|| elsewhere(lang, advice, catalog)),
+        Verdict::NoCard | Verdict::CannotRun(_) => elsewhere(lang, advice, catalog),
+    }
+}
+
+fn fits(lang: Lang, project: &Project, advice: &Advice, catalog: &Catalog) -> Next {
+    /// Above this, waiting is the problem and not the memory.
+    const LONG_HOURS: f64 = 24.0 * 7.0;
+    let run = advice.time.map(|t| t.run.hours());
+    if let Some(run) = run.filter(|h| *h > LONG_HOURS) {
+        let long = hours(lang, run);
+        if let Some((name, other, price)) = faster(lang, advice, run, catalog) {
+            return Next::say(say!(
+                lang,
+                "装得下，但要跑 {long}。租 {name} 约 {other}，花 {price}，想清楚时间值多少。",
+                "It fits, but takes {long}. On a rented {name} it is {other} for {price}: what is the wait worth?"
+            ));
+        }
+        return Next::say(say!(
+            lang,
+            "装得下，但要跑 {long}。先用一小部分数据试通再说。",
+            "It fits, but takes {long}. Try it on a small part of the data first."
+        ));
+    }
+    let time = run.map(|h| hours(lang, h));
+    let bigger = advice.largest_micro_batch.filter(|n| *n >= project.micro_batch.saturating_mul(2));
+    match (time, bigger) {
+        (Some(t), Some(n)) => Next::say(say!(
+            lang,
+            "直接开跑，约 {t} 跑完。批大小开到 {n} 也装得下。",
+            "Start it: about {t}. Even a batch of {n} would fit."
+        )),
+        (Some(t), None) => Next::say(say!(lang, "直接开跑，约 {t} 跑完。", "Start it: about {t} to the end.")),
+        (None, _) => Next::say(say!(lang, "直接开跑就行。", "Just start it.")),
+    }
+}
+
+/// A rental that takes less than half the time.
+fn faster(lang: Lang, advice: &Advice, run: f64, catalog: &Catalog) -> Option<(String, String, String)> {
+    let quick = |c: &&CardChoice| c.fits && c.time.is_some_and(|t| t.run.hours() < run / 2.0);
+    let balanced = advice.cards.iter().filter(quick).find(|c| c.pick == Some(Pick::Balanced));
+    let choice = balanced.or_else(|| advice.cards.iter().find(quick))?;
+    let rent = choice.rent?;
+    let price = money(lang, rent.run?, rent.rough);
+    Some((card_name(choice, catalog), hours(lang, choice.time?.run.hours()), price))
+}
+
+fn tight(lang: Lang, advice: &Advice) -> Next {
+    let safe = advice.fixes.iter().position(|f| f.fits);
+    match safe.and_then(|at| advice.fixes.get(at).map(|f| (at, f))) {
+        Some((at, fix)) => {
+            let name = named(lang, fix.kind);
+            Next {
+                sentence: say!(
+                    lang,
+                    "先{name}，就稳了；或者先跑 20 步，看看 nvidia-smi。",
+                    "{name} and you are safe; or run 20 steps and watch nvidia-smi."
+                ),
+                action: Action::Fix(at),
+            }
+        }
+        None => plan(lang, advice).unwrap_or_else(|| {
+            Next::say(say!(
+                lang,
+                "先关掉别的程序，跑 20 步，看看 nvidia-smi 再决定。",
+                "Close everything else, run 20 steps, watch nvidia-smi, then decide."
+            ))
+        }),
+    }
+}
+
+/// The least painful set of fixes.
+fn plan(lang: Lang, advice: &Advice) -> Option<Next> {
+    let plan = advice.make_it_fit.as_ref()?;
+    let names: Vec<String> = plan.fixes.iter().map(|kind| named(lang, *kind)).collect();
+    let spare = plan.spare;
+    if let [only] = names.as_slice() {
+        return Some(Next {
+            sentence: say!(
+                lang,
+                "先别换卡：{only}，就装得下，还余 {spare}。",
+                "Keep the card: {only}, and it fits with {spare} to spare."
+            ),
+            action: Action::MakeItFit,
+        });
+    }
+    let all = names.join(lang.pick("，", "; "));
+    Some(Next {
+        sentence: say!(
+            lang,
+            "先别换卡，一起用上：{all}。这样就装得下，还余 {spare}。",
+            "Keep the card and do this together: {all}. Then it fits with {spare} to spare."
+        ),
+        action: Action::MakeItFit,
+    })
+}
+
+/// A fix as part of a sentence.
+fn named(lang: Lang, kind: FixKind) -> String {
+    let name = super::fix(lang, kind);
+    match lang {
+        Lang::Zh => name,
+        Lang::En => {
+            let mut letters = name.chars();
+            letters.next().map(|first| first.to_lowercase().chain(letters).collect()).unwrap_or_default()
+        }
+    }
+}
+
+/// Somewhere else: a free notebook, a rental, a card to buy.
+fn elsewhere(lang: Lang, advice: &Advice, catalog: &Catalog) -> Next {
+    if let Some(free) = advice.free.iter().find(|f| !f.tight && f.sessions <= 3) {
+        let (name, limits) = (super::free_choice(lang, free, catalog.gpu(free.gpu)), super::free_limits(lang, free));
+        return Next::say(say!(
+            lang,
+            "先别急着买：免费的 {name} 就够，{limits}。",
+            "Don't buy yet: {name} is free and enough, {limits}."
+        ));
+    }
+    let usable = |c: &&CardChoice| c.fits;
+    let rented = advice
+        .cards
+        .iter()
+        .filter(usable)
+        .find(|c| c.rent.is_some() && c.pick == Some(Pick::Cheapest))
+        .or_else(|| advice.cards.iter().filter(usable).find(|c| c.rent.is_some()));
+    if let Some((choice, rent)) = rented.and_then(|c| c.rent.map(|r| (c, r))) {
+        let (name, who) = (card_name(choice, catalog), rent.provider);
+        let per_hour = money(lang, rent.per_hour, rent.rough);
+        let sentence = match (rent.run, choice.time) {
+            (Some(run), Some(time)) => {
+                let (run, time) = (money(lang, run, rent.rough), hours(lang, time.run.hours()));
+                say!(
+                    lang,
+                    "先别急着买，租两小时试试：{who} 的 {name}，每小时 {per_hour}；整个跑完约 {time}，{run}。",
+                    "Don't buy yet: two rented hours will tell you. {name} at {who}, {per_hour} an hour; about {time} and {run} for the whole run."
+                )
+            }
+            _ => say!(
+                lang,
+                "先别急着买，租两小时试试：{who} 的 {name}，每小时 {per_hour}。",
+                "Don't buy yet: two rented hours will tell you. {name} at {who}, {per_hour} an hour."
+            ),
+        };
+        return Next { sentence, action: one_card(choice) };
+    }
+    match advice.cards.iter().find(usable) {
+        Some(choice) => {
+            let name = card_name(choice, catalog);
+            Next {
+                sentence: say!(lang, "换成 {name} 就装得下。", "On {name} it fits."), action: one_card(choice)
+            }
+        }
+        None => Next::say(say!(
+            lang,
+            "哪张卡都装不下。把模型换小一档，或者改成 LoRA、QLoRA 再看。",
+            "No card holds it. Take a smaller model, or train LoRA or QLoRA adapters instead."
+        )),
+    }
+}
+
+fn one_card(choice: &CardChoice) -> Action {
+    if choice.count == 1 { Action::Card(choice.gpu.to_string()) } else { Action::None }
+}
+
+fn card_name(choice: &CardChoice, catalog: &Catalog) -> String {
+    let name = catalog.gpu(choice.gpu).map_or(choice.gpu, |g| g.short_name());
+    if choice.count > 1 { format!("{name} × {}", choice.count) } else { name.to_string() }
+}

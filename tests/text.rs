@@ -1,0 +1,290 @@
+//! Every sentence in both languages: none empty, none left in the other language.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use enough_gpu::advise::{CardWarning, FixKind, Pick, QualityRisk};
+use enough_gpu::catalog::Catalog;
+use enough_gpu::estimate::{CannotEstimate, Moment, Part};
+use enough_gpu::project::{Field, FieldError, Kind, Project, fields, relevant};
+use enough_gpu::text::{self, Lang, Message, featured, labels};
+use enough_gpu::units::Bytes;
+
+/// Words that are the same in Chinese: names, units, code, and terms that nobody translates.
+const LATIN: &[&str] = &[
+    "3D",
+    "4bit",
+    "AdamW",
+    "Ampere",
+    "API",
+    "BERT",
+    "CUDA",
+    "DDP",
+    "Eager",
+    "EMA",
+    "Flash",
+    "FlashAttention",
+    "FSDP",
+    "GaLore",
+    "GiB",
+    "GB",
+    "GPU",
+    "GPTQ",
+    "AWQ",
+    "HSA_OVERRIDE_GFX_VERSION",
+    "Liger",
+    "Linux",
+    "LoRA",
+    "KV",
+    "MLP",
+    "MNIST",
+    "NF4",
+    "NVIDIA",
+    "AMD",
+    "Intel",
+    "PCIe",
+    "PyTorch",
+    "QLoRA",
+    "ROCm",
+    "SGD",
+    "VAE",
+    "ZeRO",
+    "bf16",
+    "fp16",
+    "fp32",
+    "fp8",
+    "int8",
+    "int4",
+    "bit",
+    "bitsandbytes",
+    "config.json",
+    "dropout",
+    "foreach",
+    "fused",
+    "logits",
+    "micro-batch",
+    "nvidia-smi",
+    "num_hidden_layers",
+    "hidden_size",
+    "intermediate_size",
+    "num_attention_heads",
+    "num_key_value_heads",
+    "vocab_size",
+    "token",
+    "xFormers",
+    "q",
+    "k",
+    "v",
+    "ResNet",
+    "ImageNet",
+    "SegFormer",
+    "SDXL",
+    "Qwen2.5",
+    "Llama",
+    "Kaggle",
+    "qwen2.5",
+    "7b",
+    "7B",
+    "70B",
+    "DPO",
+    "Muon",
+    "Lion",
+    "Adafactor",
+    "TPU",
+    "Mac",
+];
+
+fn check_words(name: &str, message: Message) {
+    assert!(!message.zh.trim().is_empty() && !message.en.trim().is_empty(), "{name} is empty");
+    check_chinese(name, message.zh);
+    check_english(name, message.en);
+}
+
+fn check_english(name: &str, text: &str) {
+    let chinese = |c: char| ('\u{4e00}'..='\u{9fff}').contains(&c) || ('\u{3000}'..='\u{303f}').contains(&c);
+    assert!(!text.contains(chinese), "{name}: Chinese in English: {text}");
+    assert!(!text.contains('!'), "{name}: exclamation mark: {text}");
+}
+
+/// No Latin left-overs, and a space between Chinese and Latin letters or digits.
+fn check_chinese(name: &str, text: &str) {
+    let han = |c: char| ('\u{4e00}'..='\u{9fff}').contains(&c);
+    let chars: Vec<char> = text.chars().collect();
+    for pair in chars.windows(2) {
+        let touching =
+            (han(pair[0]) && pair[1].is_ascii_alphanumeric()) || (pair[0].is_ascii_alphanumeric() && han(pair[1]));
+        assert!(!touching, "{name}: no space between {} and {}: {text}", pair[0], pair[1]);
+    }
+    assert!(!text.contains('！') && !text.contains('!'), "{name}: exclamation mark: {text}");
+    let words = text.split(|c: char| !c.is_ascii_alphanumeric() && !matches!(c, '.' | '-' | '_'));
+    for word in words.map(|w| w.trim_matches(['.', '-'])) {
+        let letters = word.chars().filter(char::is_ascii_alphabetic).count();
+        let parts_known =
+            word.split('-').all(|w| LATIN.contains(&w) || w.chars().all(|c| c.is_ascii_digit() || c == '.'));
+        assert!(letters < 2 || LATIN.contains(&word) || parts_known, "{name}: Latin left-over {word:?}: {text}");
+    }
+}
+
+#[test]
+fn fixed_words_are_in_both_languages() {
+    for (name, message) in labels::ALL {
+        check_words(name, *message);
+    }
+    for f in featured::FEATURED {
+        check_words(f.preset, f.name);
+        check_words(f.preset, f.detail);
+    }
+    for part in Part::ALL {
+        check_words("part", text::part(part));
+        check_words("part", text::part_detail(part));
+    }
+    for moment in
+        [Moment::Loading, Moment::Encoding, Moment::Forward, Moment::Loss, Moment::Backward, Moment::Optimizer]
+    {
+        check_words("moment", text::moment(moment));
+    }
+    for pick in [Pick::Cheapest, Pick::Balanced, Pick::Fastest] {
+        check_words("pick", text::pick(pick));
+    }
+    for risk in [QualityRisk::None, QualityRisk::Slight, QualityRisk::Real] {
+        check_words("risk", text::risk(risk));
+    }
+    for warning in [
+        CardWarning::NoBf16,
+        CardWarning::NoMatrixUnits,
+        CardWarning::NoFlashAttention,
+        CardWarning::Dropped,
+        CardWarning::NeedsNewPyTorch,
+        CardWarning::Rocm,
+        CardWarning::RocmOverride,
+        CardWarning::OtherStack,
+        CardWarning::NoQuantization,
+        CardWarning::Laptop,
+        CardWarning::Modded,
+        CardWarning::NoFastLink,
+        CardWarning::UnifiedMemory,
+        CardWarning::NotForLongRuns,
+    ] {
+        check_words("warning", text::warning(warning));
+        check_words("warning", text::warning_detail(warning));
+    }
+}
+
+#[test]
+fn fixes_are_in_both_languages() {
+    let fixes = [
+        FixKind::MixedPrecision,
+        FixKind::PureBf16,
+        FixKind::Checkpointing,
+        FixKind::FlashAttention,
+        FixKind::FusedLoss,
+        FixKind::FusedOptimizer,
+        FixKind::SmallerMicroBatch { micro_batch: 1, accumulation: 8 },
+        FixKind::Optimizer8bit,
+        FixKind::PagedOptimizer,
+        FixKind::Freeze { share: 0.5 },
+        FixKind::Lora,
+        FixKind::QLora,
+        FixKind::QuantizedBase,
+        FixKind::ShorterSequence { sequence: 1024 },
+        FixKind::SmallerImage { side: 512 },
+        FixKind::FewerFrames { frames: 17 },
+        FixKind::ShorterAudio { seconds: 15.0 },
+        FixKind::CacheLatents,
+        FixKind::MoreCards { count: 2 },
+        FixKind::Sharding,
+        FixKind::Offload,
+        FixKind::BlockSwap { share: 0.5 },
+    ];
+    for kind in fixes {
+        check_chinese("fix", &text::fix(Lang::Zh, kind));
+        check_english("fix", &text::fix(Lang::En, kind));
+        check_words("fix", text::fix_detail(kind));
+    }
+    for slower in [None, Some(1.0), Some(1.25), Some(0.8), Some(3.0)] {
+        check_chinese("pace", &text::pace(Lang::Zh, slower));
+        check_english("pace", &text::pace(Lang::En, slower));
+    }
+    assert_eq!(text::pace(Lang::Zh, Some(1.25)), "慢 25%");
+    assert_eq!(text::pace(Lang::En, Some(1.25)), "25% slower");
+    assert_eq!(text::gain(Bytes::from_gib(11.2)), "−11.2 GiB");
+}
+
+#[test]
+fn fields_have_names_hints_and_errors() {
+    let catalog = Catalog::bundled();
+    for preset in catalog.presets.iter() {
+        let mut project = Project::from_preset(preset, &catalog);
+        project.hardware.gpu = "rtx-3090".to_string();
+        project.hardware.count = 2;
+        let shown = relevant(&project, &catalog);
+        for field in shown.primary.into_iter().chain(shown.folded).chain([
+            Field::Preset,
+            Field::Gpu,
+            Field::Count,
+            Field::BudgetLimit,
+            Field::Currency,
+        ]) {
+            let (zh, en) =
+                (text::hint(Lang::Zh, field, &project, &catalog), text::hint(Lang::En, field, &project, &catalog));
+            assert!(!zh.is_empty() && !en.is_empty());
+            if field != Field::Model {
+                check_words("name", text::field(field));
+                check_chinese("hint", &zh);
+                check_english("hint", &en);
+            }
+            if let Kind::Number(range) = fields::kind(field) {
+                let errors = [
+                    FieldError::Empty(fields::kind(field)),
+                    FieldError::NotANumber(range),
+                    FieldError::OutOfRange(range),
+                    FieldError::NotWhole { below: 1.0, above: 2.0 },
+                ];
+                for error in errors {
+                    check_chinese("error", &text::error(Lang::Zh, field, &error, "-5", &catalog));
+                    check_english("error", &text::error(Lang::En, field, &error, "-5", &catalog));
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn an_error_says_what_is_wrong_allowed_and_to_do() {
+    let catalog = Catalog::bundled();
+    let sentence = |lang, field, raw: &str| {
+        let mut project = Project::from_preset(catalog.preset("joke-chat-qlora").unwrap(), &catalog);
+        let error = fields::set(&mut project, field, raw, &catalog).unwrap_err();
+        text::error(lang, field, &error, raw, &catalog)
+    };
+    assert_eq!(sentence(Lang::Zh, Field::Sequence, "-5"), "序列长度要在 1 到 1,048,576 之间；你写的是 -5。");
+    assert_eq!(
+        sentence(Lang::En, Field::Sequence, "-5"),
+        "Sequence length must be between 1 and 1,048,576; you wrote -5."
+    );
+    assert_eq!(sentence(Lang::Zh, Field::MicroBatch, "2.5"), "批大小要整数：试试 2 或 3；你写的是 2.5。");
+    assert_eq!(
+        sentence(Lang::En, Field::Epochs, "three"),
+        "Epochs takes a number between 0.001 and 1,000,000; \"three\" is not one."
+    );
+    assert!(sentence(Lang::Zh, Field::Gpu, "RTX 409O").contains("RTX 4090"));
+    let long = "很长".repeat(500);
+    assert!(sentence(Lang::Zh, Field::Sequence, &long).chars().count() < 100, "a pasted page is cut short");
+}
+
+#[test]
+fn what_cannot_be_estimated_is_explained() {
+    let catalog = Catalog::bundled();
+    for reason in [
+        CannotEstimate::NoModel,
+        CannotEstimate::OutOfRange(Field::Sequence),
+        CannotEstimate::MethodDoesNotApply,
+        CannotEstimate::CardDoesNotApply,
+        CannotEstimate::TooLarge,
+    ] {
+        let (zh, next_zh) = text::cannot_estimate(Lang::Zh, &reason, &catalog);
+        let (en, next_en) = text::cannot_estimate(Lang::En, &reason, &catalog);
+        check_chinese("reason", &zh);
+        check_chinese("reason", &next_zh);
+        check_english("reason", &en);
+        check_english("reason", &next_en);
+    }
+}
