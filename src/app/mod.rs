@@ -1,4 +1,81 @@
-//! The page.
+//! The page: one [`Page`] of signals, everything else derived from it.
+//!
+//! Stable `data-testid` attributes, for tests of the built page:
+//!
+//! | id | what |
+//! | --- | --- |
+//! | `lang-zh`, `lang-en`, `theme` | switches in the header |
+//! | `field-FIELD` | the row of a field; FIELD is a name of `project::Field` in kebab case, as `field-micro-batch` |
+//! | `input-FIELD` | its control: text input, select, checkbox or combobox |
+//! | `error-FIELD` | the sentence beside it when it is wrong |
+//! | `list-FIELD`, `option-ID` | the open list of a combobox and its options |
+//! | `answer` | the verdict card; `data-tone` is `good`, `tight`, `bad` or `open` |
+//! | `answer-head`, `answer-detail`, `answer-why`, `answer-next`, `next-apply` | its parts |
+//! | `memory-bar`, `memory-table`, `part-PART` | where the memory goes |
+//! | `oom` | the message in `PyTorch`'s shape |
+//! | `timeline` | the course of a step |
+//! | `fixes`, `fix-N`, `apply-N`, `make-it-fit`, `undo` | fixes, counted from 0 |
+//! | `cards`, `card-ID-COUNT`, `choose-ID-COUNT`, `cards-all`, `pick-PICK` | ranked cards |
+//! | `free`, `warnings` | free notebooks, warnings about the card |
+//! | `more` | the fold of the further settings |
+//! | `live` | the polite live region |
 
-/// Puts the page into the document.
-pub fn mount() {}
+// `#[component]` makes public items of whatever it is put on.
+#![allow(unreachable_pub)]
+
+mod answer;
+mod ask;
+mod bar;
+mod cards;
+mod combobox;
+mod field;
+mod fixes;
+mod footer;
+mod geometry;
+mod header;
+mod notices;
+mod options;
+mod page;
+mod preferences;
+mod settings;
+mod sign;
+mod timeline;
+
+pub use page::{Change, Engine, Page, Theme};
+
+use leptos::mount::{UnmountHandle, mount_to};
+use leptos::prelude::*;
+use leptos::web_sys::HtmlElement;
+
+/// Puts the page into the document, in place of the first paint.
+pub fn mount() {
+    let document = leptos::prelude::document();
+    let place = document.get_element_by_id("app").or_else(|| document.body().map(Into::into));
+    if let Some(place) = place.and_then(|p| leptos::wasm_bindgen::JsCast::dyn_into::<HtmlElement>(p).ok()) {
+        mount_at(place, Engine::default()).forget();
+    }
+}
+
+/// Puts the page into an element, in place of what is there, with an engine of the caller's choice.
+pub fn mount_at(place: HtmlElement, engine: Engine) -> UnmountHandle<impl Mountable> {
+    place.set_inner_html("");
+    mount_to(place, move || app(engine))
+}
+
+fn app(engine: Engine) -> impl IntoView {
+    let page = Page::new(engine);
+    provide_context(page);
+    preferences::follow(page);
+    view! {
+        <a class="skip" href="#answer">{page.t(crate::text::labels::SKIP)}</a>
+        <header::Header />
+        <main class="page">
+            <ask::Ask />
+            <settings::Settings />
+            <answer::Answer />
+            <cards::Cards />
+            <notices::Notices />
+        </main>
+        <footer::Footer />
+    }
+}

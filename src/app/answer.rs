@@ -1,0 +1,128 @@
+//! The answer: headline, bar, reason, next step, and the message that `PyTorch` would print.
+
+use super::bar::MemoryBar;
+use super::fixes::Fixes;
+use super::page::{Page, page};
+use super::sign::{sign, tone_id};
+use super::timeline::Timeline;
+use crate::catalog::Vendor;
+use crate::text::{self, Action, labels};
+use gloo::timers::callback::Timeout;
+use leptos::prelude::*;
+
+/// Milliseconds without a keystroke before a screen reader is told the new answer.
+const QUIET: u32 = 700;
+
+/// The verdict card and what belongs to it.
+#[component]
+pub(super) fn Answer() -> AnyView {
+    let page = page();
+    let tone = Memo::new(move |_| page.answer.with(|a| a.tone));
+    view! {
+        <section class="answer" id="answer" tabindex="-1" aria-label=page.t(labels::ANSWER)>
+            <div class="verdict" data-testid="answer" data-tone=move || tone_id(tone.get())>
+                <p class="verdict-head">
+                    {move || sign(tone.get())}
+                    <strong data-testid="answer-head">{move || page.answer.with(|a| a.head.clone())}</strong>
+                </p>
+                <p class="verdict-detail" data-testid="answer-detail">
+                    {move || page.answer.with(|a| a.detail.clone())}
+                </p>
+            </div>
+            <div class="reasons">
+                <MemoryBar />
+                <p class="why" hidden=move || page.answer.with(|a| a.why.is_none())>
+                    <b>{page.t(labels::WHY)}</b>
+                    <span data-testid="answer-why">
+                        {move || page.answer.with(|a| a.why.clone().unwrap_or_default())}
+                    </span>
+                </p>
+                <NextStep />
+                <OutOfMemory />
+                <Fixes />
+                <Timeline />
+            </div>
+            {live(page)}
+        </section>
+    }
+    .into_any()
+}
+
+#[component]
+fn NextStep() -> AnyView {
+    let page = page();
+    let next = Memo::new(move |_| page.answer.with(|a| a.next.clone()));
+    let act = move |_| match next.get_untracked().action {
+        Action::None => {}
+        Action::Card(id) => page.choose_card(&id, 1),
+        Action::Fix(at) => {
+            let fix = page.advice.with_untracked(|a| a.as_ref().ok().and_then(|a| a.fixes.get(at).cloned()));
+            if let Some(fix) = fix {
+                page.apply_fix(vec![fix.kind], fix.project);
+            }
+        }
+        Action::MakeItFit => {
+            let plan = page.advice.with_untracked(|a| a.as_ref().ok().and_then(|a| a.make_it_fit.clone()));
+            if let Some(plan) = plan {
+                page.apply_fix(plan.fixes, plan.project);
+            }
+        }
+    };
+    let word = move || {
+        let message = match next.with(|n| n.action.clone()) {
+            Action::MakeItFit => labels::APPLY_ALL,
+            Action::Card(_) => labels::CHOOSE,
+            _ => labels::APPLY,
+        };
+        message.text(page.lang.get())
+    };
+    view! {
+        <div class="next">
+            <p>
+                <b>{page.t(labels::NEXT)}</b>
+                <span data-testid="answer-next">{move || next.with(|n| n.sentence.clone())}</span>
+            </p>
+            <button
+                type="button"
+                class="primary"
+                data-testid="next-apply"
+                hidden=move || next.with(|n| n.action == Action::None)
+                on:click=act
+            >
+                {word}
+            </button>
+        </div>
+    }
+    .into_any()
+}
+
+/// The message people know, with the numbers of this project.
+#[component]
+fn OutOfMemory() -> AnyView {
+    let page = page();
+    let message = Memo::new(move |_| {
+        let oom = page.advice.with(|a| a.as_ref().ok().and_then(|a| a.out_of_memory))?;
+        let vendor = page.project.with(|p| page.catalog.gpu(&p.hardware.gpu).map_or(Vendor::Nvidia, |g| g.vendor));
+        Some(text::out_of_memory(vendor, &oom))
+    });
+    view! {
+        <div class="oom" hidden=move || message.with(Option::is_none)>
+            <p>{page.t(labels::PYTORCH_SAYS)}</p>
+            <pre data-testid="oom" lang="en" tabindex="0"><code>{move || message.get().unwrap_or_default()}</code></pre>
+        </div>
+    }
+    .into_any()
+}
+
+/// Tells the answer to a screen reader once typing has paused.
+fn live(page: Page) -> AnyView {
+    let said = RwSignal::new(String::new());
+    let waiting = StoredValue::new_local(None::<Timeout>);
+    Effect::new(move |_| {
+        let spoken = page.answer.with(text::Answer::spoken);
+        waiting.set_value(Some(Timeout::new(QUIET, move || {
+            said.try_set(spoken);
+        })));
+    });
+    view! { <p class="unseen" role="status" data-testid="live">{said}</p> }.into_any()
+}

@@ -1,0 +1,117 @@
+//! The memory bar and its table.
+
+use super::geometry::{WIDTH, bar, percent};
+use super::page::{Page, page};
+use crate::estimate::{MemoryEstimate, Part};
+use crate::text::{self, Lang, labels, numbers};
+use crate::units::Bytes;
+use leptos::prelude::*;
+
+/// The id of a part, as it stands in classes.
+pub(super) const fn part_id(part: Part) -> &'static str {
+    match part {
+        Part::Weights => "weights",
+        Part::Gradients => "gradients",
+        Part::Optimizer => "optimizer",
+        Part::Activations => "activations",
+        Part::Logits => "logits",
+        Part::Temporaries => "temporaries",
+        Part::Overhead => "overhead",
+    }
+}
+
+/// Where the memory goes, as a picture and as a table.
+#[component]
+pub(super) fn MemoryBar() -> AnyView {
+    let page = page();
+    let memory = Memo::new(move |_| page.advice.with(|a| a.as_ref().ok().map(|a| (a.memory.clone(), a.capacity))));
+    view! {
+        <figure class="memory" hidden=move || memory.with(Option::is_none)>
+            <figcaption class="unseen">{page.t(labels::MEMORY_BAR)}</figcaption>
+            {move || memory.with(|m| m.as_ref().map(|(m, capacity)| picture(page, m, *capacity)))}
+            {move || memory.with(|m| m.as_ref().map(|(m, _)| table(page.lang.get(), m)))}
+        </figure>
+    }
+    .into_any()
+}
+
+fn picture(page: Page, memory: &MemoryEstimate, capacity: Option<Bytes>) -> AnyView {
+    let lang = page.lang.get();
+    let bar = bar(memory, capacity);
+    let segments: Vec<AnyView> = bar
+        .segments
+        .iter()
+        .map(|s| {
+            view! { <rect class=format!("part {}", part_id(s.part)) x=s.x y="0" width=s.width height="28" /> }
+                .into_any()
+        })
+        .collect();
+    let over = bar.limit.filter(|limit| *limit < bar.end);
+    let needed = memory.card;
+    let limit = capacity.zip(bar.limit).map(|(bytes, x)| {
+        let side = if percent(x) > 60.0 { "mark limit left" } else { "mark limit" };
+        view! {
+            <span class=side style=format!("left:{:.2}%", percent(x))>
+                <span class="what">{labels::YOUR_CARD.text(lang)}</span>
+                <b>{bytes.to_string()}</b>
+            </span>
+        }
+    });
+    let peak_side = if percent(bar.end) > 60.0 { "mark peak left" } else { "mark peak" };
+    view! {
+        <div class="bar" data-testid="memory-bar">
+            <div class="above">{limit}</div>
+            <svg viewBox=format!("0 0 {WIDTH} 28") preserveAspectRatio="none" aria-hidden="true">
+                <rect class="ground" x="0" y="0" width=WIDTH height="28" />
+                {segments}
+                {over.map(|x| view! { <rect class="over" x=x y="0" width=bar.end - x height="28" /> })}
+                <rect class="band" x=bar.band.0 y="11" width=bar.band.1 - bar.band.0 height="6" />
+                {bar.limit.map(|x| view! { <line class="limit" x1=x x2=x y1="0" y2="28" /> })}
+            </svg>
+            <div class="below">
+                <span class=peak_side style=format!("left:{:.2}%", percent(bar.end))>
+                    <span class="what">{labels::PEAK.text(lang)}</span>
+                    <b>{needed.to_string()}</b>
+                    <span class="band-word">{numbers::band(memory.band)}</span>
+                </span>
+            </div>
+        </div>
+    }
+    .into_any()
+}
+
+fn table(lang: Lang, memory: &MemoryEstimate) -> AnyView {
+    let total = memory.card.0.max(1) as f64;
+    let rows: Vec<AnyView> = Part::ALL
+        .into_iter()
+        .filter(|part| memory.part(*part) > Bytes::ZERO)
+        .map(|part| {
+            let bytes = memory.part(part);
+            let id = part_id(part);
+            view! {
+                <tr data-testid=format!("part-{id}") title=text::part_detail(part).text(lang)>
+                    <th scope="row">
+                        <span class=format!("swatch {id}") aria-hidden="true"></span>
+                        {text::part(part).text(lang)}
+                    </th>
+                    <td>{bytes.to_string()}</td>
+                    <td class="share">{numbers::percent(bytes.0 as f64 / total)}</td>
+                </tr>
+            }
+            .into_any()
+        })
+        .collect();
+    view! {
+        <table class="parts" data-testid="memory-table">
+            <thead class="unseen">
+                <tr>
+                    <th scope="col">{labels::PART.text(lang)}</th>
+                    <th scope="col">{labels::AMOUNT.text(lang)}</th>
+                    <th scope="col">{labels::SHARE.text(lang)}</th>
+                </tr>
+            </thead>
+            <tbody>{rows}</tbody>
+        </table>
+    }
+    .into_any()
+}

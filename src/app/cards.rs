@@ -1,0 +1,144 @@
+//! Which card: three picks, and all cards ranked.
+
+use super::page::{Page, page};
+use super::sign::sign;
+use crate::advise::{CardChoice, Pick};
+use crate::text::{self, Lang, Tone, labels, numbers};
+use leptos::prelude::*;
+
+/// The ranked cards.
+#[component]
+pub(super) fn Cards() -> AnyView {
+    let page = page();
+    let all = RwSignal::new(false);
+    let there = Memo::new(move |_| page.advice.with(|a| a.as_ref().is_ok_and(|a| !a.cards.is_empty())));
+    let rows = move || {
+        let (lang, all) = (page.lang.get(), all.get());
+        let (chosen, count) = page.project.with(|p| (p.hardware.gpu.clone(), p.hardware.count));
+        page.advice.with(|a| {
+            let cards = a.as_ref().map(|a| a.cards.as_slice()).unwrap_or_default();
+            cards
+                .iter()
+                .filter(|c| all || c.short_list || c.pick.is_some() || c.gpu == chosen)
+                .map(|c| row(page, lang, c, c.gpu == chosen && c.count == count))
+                .collect::<Vec<_>>()
+        })
+    };
+    let picks = move || {
+        let lang = page.lang.get();
+        page.advice.with(|a| {
+            let cards = a.as_ref().map(|a| a.cards.as_slice()).unwrap_or_default();
+            [Pick::Cheapest, Pick::Balanced, Pick::Fastest]
+                .into_iter()
+                .filter_map(|pick| cards.iter().find(|c| c.pick == Some(pick)).map(|c| picked(page, lang, pick, c)))
+                .collect::<Vec<_>>()
+        })
+    };
+    let head = move |message: text::Message| view! { <th scope="col">{page.t(message)}</th> };
+    view! {
+        <section class="cards" aria-labelledby="cards-title" hidden=move || !there.get()>
+            <h2 id="cards-title">{page.t(labels::CARDS)}</h2>
+            <p class="quiet">{page.t(labels::CARDS_NOTE)}</p>
+            <ul class="picks" aria-label=page.t(labels::PICKS)>{picks}</ul>
+            <div class="frame" tabindex="0" role="region" aria-labelledby="cards-title">
+                <table data-testid="cards">
+                    <thead>
+                        <tr>
+                            {head(labels::CARD)}
+                            {head(labels::FIT)}
+                            {head(labels::HEADROOM)}
+                            {head(labels::HOURS)}
+                            {head(labels::RENT_RUN)}
+                            {head(labels::BUY)}
+                            <th><span class="unseen">{page.t(labels::CHOOSE)}</span></th>
+                        </tr>
+                    </thead>
+                    <tbody>{rows}</tbody>
+                </table>
+            </div>
+            <button type="button" class="link" data-testid="cards-all" on:click=move |_| all.update(|a| *a = !*a)>
+                {move || if all.get() { labels::FEWER_CARDS } else { labels::ALL_CARDS }.text(page.lang.get())}
+            </button>
+        </section>
+    }
+    .into_any()
+}
+
+fn name(page: Page, choice: &CardChoice) -> String {
+    let name = page.catalog.gpu(choice.gpu).map_or(choice.gpu, |g| g.short_name());
+    if choice.count > 1 { format!("{name} × {}", choice.count) } else { name.to_string() }
+}
+
+fn picked(page: Page, lang: Lang, pick: Pick, choice: &CardChoice) -> AnyView {
+    let id = match pick {
+        Pick::Cheapest => "cheapest",
+        Pick::Balanced => "balanced",
+        Pick::Fastest => "fastest",
+    };
+    let time = choice.time.map(|t| numbers::hours(lang, t.run.hours()));
+    let rent = choice.rent.map(|r| text::rent(lang, &r));
+    view! {
+        <li data-testid=format!("pick-{id}")>
+            <span class="pick">{text::pick(pick).text(lang)}</span>
+            <b>{name(page, choice)}</b>
+            <span class="figures">
+                {rent.as_ref().map(|(run, _)| run.clone())}
+                {time.map(|t| format!(" · {t}"))}
+            </span>
+            <span class="detail">{rent.map(|(_, detail)| detail)}</span>
+        </li>
+    }
+    .into_any()
+}
+
+fn row(page: Page, lang: Lang, choice: &CardChoice, chosen: bool) -> AnyView {
+    let (tone, word) = if choice.fits {
+        (Tone::Good, labels::FITS)
+    } else if choice.tight {
+        (Tone::Tight, labels::TIGHT)
+    } else {
+        (Tone::Bad, labels::RUNS_OUT)
+    };
+    let key = format!("{}-{}", choice.gpu, choice.count);
+    let name = name(page, choice);
+    let room = if choice.spare.0 > 0 { choice.spare.to_string() } else { String::new() };
+    let time = choice.time.map(|t| numbers::hours(lang, t.run.hours())).unwrap_or_default();
+    let rent = choice.rent.map(|r| two_lines(text::rent(lang, &r)));
+    let buy = choice.buy.and_then(|b| text::buy(lang, &b)).map(two_lines);
+    let (gpu, count) = (choice.gpu, choice.count);
+    let action = if chosen {
+        view! { <span class="chosen">{labels::CHOSEN.text(lang)}</span> }.into_any()
+    } else {
+        let label = format!("{} {name}", labels::CHOOSE.text(lang));
+        view! {
+            <button
+                type="button"
+                data-testid=format!("choose-{key}")
+                aria-label=label
+                on:click=move |_| page.choose_card(gpu, count)
+            >
+                {labels::CHOOSE.text(lang)}
+            </button>
+        }
+        .into_any()
+    };
+    view! {
+        <tr data-testid=format!("card-{key}") class:chosen-row=chosen>
+            <th scope="row">
+                {name}
+                {choice.pick.map(|p| view! { <span class="pick">{text::pick(p).text(lang)}</span> })}
+            </th>
+            <td class="fit" data-tone=super::sign::tone_id(tone)>{sign(tone)}{word.text(lang)}</td>
+            <td class="figure">{room}</td>
+            <td class="figure">{time}</td>
+            <td class="figure">{rent}</td>
+            <td class="figure">{buy}</td>
+            <td>{action}</td>
+        </tr>
+    }
+    .into_any()
+}
+
+fn two_lines((first, second): (String, String)) -> AnyView {
+    view! { {first}<span class="detail">{second}</span> }.into_any()
+}

@@ -1,0 +1,167 @@
+//! One row of the form: label, control, and a line beneath for what it means or what is wrong.
+
+use super::combobox::Combobox;
+use super::page::{Page, page};
+use crate::project::{Field, Kind, choices, fields, number};
+use crate::text;
+use leptos::prelude::*;
+
+/// The field's name in ids and attributes: `micro-batch`.
+pub(super) fn field_id(field: Field) -> String {
+    let mut id = String::new();
+    for c in format!("{field:?}").chars() {
+        if c.is_ascii_uppercase() && !id.is_empty() {
+            id.push('-');
+        }
+        id.push(c.to_ascii_lowercase());
+    }
+    id
+}
+
+/// The id of the field's control.
+pub(super) fn control_id(field: Field) -> String {
+    format!("input-{}", field_id(field))
+}
+
+/// A row of the form.
+#[component]
+pub(super) fn FieldRow(field: Field) -> AnyView {
+    let page = page();
+    let id = field_id(field);
+    let test = format!("field-{id}");
+    view! {
+        <div class="field" data-testid=test class:wrong=move || page.errors.with(|e| e.contains_key(&field))>
+            <label for=control_id(field)>{page.t(text::field(field))}</label>
+            {control(page, field)}
+            {note(page, field)}
+        </div>
+    }
+    .into_any()
+}
+
+/// The control that suits the field.
+pub(super) fn control(page: Page, field: Field) -> AnyView {
+    match fields::kind(field) {
+        Kind::Search => view! { <Combobox field=field /> }.into_any(),
+        Kind::Number(_) => number_input(page, field),
+        Kind::Choice => select(page, field),
+        Kind::Toggle => toggle(page, field),
+    }
+}
+
+/// The line beneath: what is wrong, else what was understood, else (while the row is looked at) what the field means.
+pub(super) fn note(page: Page, field: Field) -> AnyView {
+    let id = field_id(field);
+    let error = Memo::new(move |_| page.error(field));
+    let understood = Memo::new(move |_| understood(page, field));
+    let hint = Memo::new(move |_| page.project.with(|p| text::hint(page.lang.get(), field, p, page.catalog)));
+    let test = format!("error-{id}");
+    view! {
+        <p class="note" id=format!("note-{id}")>
+            {move || match (error.get(), understood.get()) {
+                (Some(wrong), _) => {
+                    view! { <span class="error" data-testid=test.clone()>{wrong}</span> }.into_any()
+                }
+                (None, Some(value)) => view! { <span class="understood">{value}</span> }.into_any(),
+                (None, None) => view! { <span class="hint">{hint.get()}</span> }.into_any(),
+            }}
+        </p>
+    }
+    .into_any()
+}
+
+/// `= 2,048` where something else was typed for it.
+fn understood(page: Page, field: Field) -> Option<String> {
+    let Kind::Number(_) = fields::kind(field) else { return None };
+    let raw = page.typed.with(|t| t.get(&field).cloned())?;
+    let value = page.project.with(|p| fields::get(p, field));
+    let value = number::parse(&value, number::Kilo::Thousand).ok()?;
+    let shown = text::numbers::plain(value);
+    let same = raw.trim() == shown || raw.trim().parse() == Ok(value);
+    (!same).then(|| format!("= {shown}"))
+}
+
+fn number_input(page: Page, field: Field) -> AnyView {
+    let id = control_id(field);
+    let unit = text::unit(field);
+    view! {
+        <span class="number" class:with-unit=unit.is_some()>
+            <input
+                type="text"
+                inputmode="decimal"
+                id=id.clone()
+                data-testid=id
+                autocomplete="off"
+                spellcheck="false"
+                aria-describedby=format!("note-{}", field_id(field))
+                aria-invalid=move || page.errors.with(|e| e.contains_key(&field)).then_some("true")
+                prop:value=move || page.shown(field)
+                on:input=move |event| page.type_into(field, event_target_value(&event))
+            />
+            {unit.map(|unit| view! { <span class="unit" aria-hidden="true">{page.t(unit)}</span> })}
+        </span>
+    }
+    .into_any()
+}
+
+fn select(page: Page, field: Field) -> AnyView {
+    let id = control_id(field);
+    let offered = Memo::new(move |_| page.project.with(|p| choices(field, p, page.catalog)));
+    let value = Memo::new(move |_| page.project.with(|p| fields::get(p, field)));
+    let options = move || {
+        let (lang, chosen) = (page.lang.get(), value.get());
+        let mut ids = offered.get();
+        // A setting that a preset brought stays visible even where nobody would choose it.
+        let extra = (!ids.contains(&chosen.as_str())).then(|| chosen.clone());
+        let mut list: Vec<AnyView> = ids
+            .drain(..)
+            .map(|id| {
+                let name = text::choice(lang, field, id).to_string();
+                view! { <option value=id selected=id == chosen>{name}</option> }.into_any()
+            })
+            .collect();
+        if let Some(id) = extra {
+            let name = text::choice(lang, field, &id).to_string();
+            list.push(view! { <option value=id selected=true>{name}</option> }.into_any());
+        }
+        list
+    };
+    view! {
+        <span class="select">
+            <select
+                id=id.clone()
+                data-testid=id
+                aria-describedby=format!("note-{}", field_id(field))
+                prop:value=move || { offered.track(); page.lang.track(); value.get() }
+                on:change=move |event| page.choose(field, &event_target_value(&event))
+            >
+                {options}
+            </select>
+            <span class="arrow" aria-hidden="true"></span>
+        </span>
+    }
+    .into_any()
+}
+
+fn toggle(page: Page, field: Field) -> AnyView {
+    let id = control_id(field);
+    let on = Memo::new(move |_| page.project.with(|p| fields::get(p, field) == "on"));
+    view! {
+        <span class="toggle">
+            <input
+                type="checkbox"
+                role="switch"
+                id=id.clone()
+                data-testid=id
+                aria-describedby=format!("note-{}", field_id(field))
+                prop:checked=move || on.get()
+                on:change=move |event| page.choose(field, if event_target_checked(&event) { "on" } else { "off" })
+            />
+            <span aria-hidden="true">{move || {
+                let word = if on.get() { text::labels::ON } else { text::labels::OFF };
+                word.text(page.lang.get())
+            }}</span>
+        </span>
+    }
+    .into_any()
+}

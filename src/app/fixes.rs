@@ -1,0 +1,106 @@
+//! What can be done: each fix with its effect, one click to apply, one to take back.
+
+use super::page::{Page, page};
+use super::sign::sign;
+use crate::advise::{Fix, Verdict};
+use crate::text::{self, Tone, labels};
+use leptos::prelude::*;
+
+/// Fixes shown before the rest is asked for.
+const FIRST: usize = 5;
+
+/// The list of fixes.
+#[component]
+pub(super) fn Fixes() -> AnyView {
+    let page = page();
+    let fixes = Memo::new(move |_| page.advice.with(|a| a.as_ref().map(|a| a.fixes.clone()).unwrap_or_default()));
+    let needed = Memo::new(move |_| {
+        page.advice
+            .with(|a| a.as_ref().is_ok_and(|a| matches!(a.verdict, Verdict::RunsOut { .. } | Verdict::Tight { .. })))
+    });
+    let all = RwSignal::new(false);
+    let title = move || {
+        let message = if needed.get() { labels::FIXES } else { labels::FIXES_ROOM };
+        message.text(page.lang.get())
+    };
+    let rows = move || {
+        let (needed, shown) = (needed.get(), if all.get() { usize::MAX } else { FIRST });
+        fixes.with(|f| f.iter().enumerate().take(shown).map(|(at, fix)| row(page, at, fix, needed)).collect::<Vec<_>>())
+    };
+    view! {
+        <div class="fixes" data-testid="fixes" hidden=move || fixes.with(Vec::is_empty) && page.changes.with(Vec::is_empty)>
+            <h2>{title}</h2>
+            <p class="quiet">{page.t(labels::FIXES_NOTE)}</p>
+            <Applied />
+            <ol>{rows}</ol>
+            <button
+                type="button"
+                class="link"
+                hidden=move || all.get() || fixes.with(Vec::len) <= FIRST
+                on:click=move |_| all.set(true)
+            >
+                {move || {
+                    let left = fixes.with(Vec::len).saturating_sub(FIRST);
+                    text::more_fixes(page.lang.get(), left)
+                }}
+            </button>
+        </div>
+    }
+    .into_any()
+}
+
+fn row(page: Page, at: usize, fix: &Fix, needed: bool) -> AnyView {
+    let lang = page.lang.get();
+    let (kind, project) = (fix.kind, fix.project.clone());
+    let enough = needed.then(|| {
+        let (tone, word) = if fix.fits { (Tone::Good, labels::THEN_FITS) } else { (Tone::Open, labels::NOT_ENOUGH_ALONE) };
+        view! { <span class="enough" data-fits=fix.fits.to_string()>{fix.fits.then(|| sign(tone))}{word.text(lang)}</span> }
+    });
+    let name = text::fix(lang, kind);
+    let label = format!("{} {name}", labels::APPLY.text(lang));
+    view! {
+        <li data-testid=format!("fix-{at}")>
+            <div class="what">
+                <b>{name}</b>
+                <span class="detail">{text::fix_detail(kind).text(lang)}</span>
+            </div>
+            <div class="effect">
+                <b class="gain">{text::gain(fix.saves)}</b>
+                <span>{text::pace(lang, fix.slower)}</span>
+                <span>{text::risk(fix.risk).text(lang)}</span>
+                {enough}
+            </div>
+            <button
+                type="button"
+                data-testid=format!("apply-{at}")
+                aria-label=label
+                on:click=move |_| page.apply_fix(vec![kind], project.clone())
+            >
+                {labels::APPLY.text(lang)}
+            </button>
+        </li>
+    }
+    .into_any()
+}
+
+/// What was applied, with the way back.
+#[component]
+fn Applied() -> AnyView {
+    let page = page();
+    let names = move || {
+        let lang = page.lang.get();
+        page.changes.with(|changes| {
+            let names: Vec<String> = changes.iter().flat_map(|c| c.kinds.iter().map(|k| text::fix(lang, *k))).collect();
+            names.join(lang.pick("、", ", "))
+        })
+    };
+    view! {
+        <p class="applied" hidden=move || page.changes.with(Vec::is_empty)>
+            <span>{page.t(labels::APPLIED)}": "{names}</span>
+            <button type="button" class="link" data-testid="undo" on:click=move |_| page.undo()>
+                {page.t(labels::UNDO)}
+            </button>
+        </p>
+    }
+    .into_any()
+}

@@ -1,0 +1,60 @@
+//! Free notebooks that can do it, and what to know about the chosen card.
+
+use super::page::page;
+use crate::text::{self, labels};
+use leptos::prelude::*;
+
+/// Free notebooks and warnings.
+#[component]
+pub(super) fn Notices() -> AnyView {
+    let page = page();
+    let free = Memo::new(move |_| page.advice.with(|a| a.as_ref().map(|a| a.free.clone()).unwrap_or_default()));
+    let warnings = Memo::new(move |_| page.advice.with(|a| a.as_ref().map(|a| a.warnings.clone()).unwrap_or_default()));
+    let free_rows = move || {
+        let lang = page.lang.get();
+        free.with(|f| {
+            f.iter()
+                .map(|choice| {
+                    let tight = choice.tight.then(|| labels::TIGHT.text(lang));
+                    view! {
+                        <li>
+                            <b>{text::free_choice(lang, choice, page.catalog.gpu(choice.gpu))}</b>
+                            <span class="detail">{text::free_limits(lang, choice)}</span>
+                            {tight.map(|word| view! { <span class="tag">{word}</span> })}
+                            <span class="date">{text::dated(lang, choice.as_of, choice.rough)}</span>
+                        </li>
+                    }
+                    .into_any()
+                })
+                .collect::<Vec<_>>()
+        })
+    };
+    let warning_rows = move || {
+        let lang = page.lang.get();
+        warnings.with(|w| {
+            w.iter()
+                .map(|warning| {
+                    view! {
+                        <li>
+                            <b>{text::warning(*warning).text(lang)}</b>
+                            <span class="detail">{text::warning_detail(*warning).text(lang)}</span>
+                        </li>
+                    }
+                    .into_any()
+                })
+                .collect::<Vec<_>>()
+        })
+    };
+    view! {
+        <section class="notices warnings" aria-labelledby="warnings-title" hidden=move || warnings.with(Vec::is_empty)>
+            <h2 id="warnings-title">{page.t(labels::WARNINGS)}</h2>
+            <ul data-testid="warnings">{warning_rows}</ul>
+        </section>
+        <section class="notices free" aria-labelledby="free-title" hidden=move || free.with(Vec::is_empty)>
+            <h2 id="free-title">{page.t(labels::FREE)}</h2>
+            <p class="quiet">{page.t(labels::FREE_NOTE)}</p>
+            <ul data-testid="free">{free_rows}</ul>
+        </section>
+    }
+    .into_any()
+}

@@ -1,0 +1,199 @@
+//! What the page knows: the project, what was typed, and everything that follows from them.
+
+use crate::advise::{self, Advice, FixKind};
+use crate::catalog::Catalog;
+use crate::estimate::CannotEstimate;
+use crate::project::{Applied, Field, FieldError, Project, Relevant, Typed, apply, fields, relevant};
+use crate::text::{self, Answer, Lang, Message, featured};
+use crate::units::Currency;
+use leptos::prelude::*;
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+/// What works the answer out. The page has one; tests bring their own.
+#[derive(Clone, Copy)]
+pub struct Engine {
+    /// What exists.
+    pub catalog: &'static Catalog,
+    /// From a project to its advice.
+    pub advise: fn(&Project, &Catalog) -> Result<Advice, CannotEstimate>,
+}
+
+impl Default for Engine {
+    fn default() -> Self {
+        static BUNDLED: LazyLock<Catalog> = LazyLock::new(Catalog::bundled);
+        Self { catalog: &BUNDLED, advise: advise::advise }
+    }
+}
+
+/// Light or dark.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Theme {
+    /// Ink on paper.
+    Light,
+    /// Paper on ink.
+    Dark,
+}
+
+/// A fix that was applied, and the way back.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Change {
+    /// What was changed.
+    pub kinds: Vec<FixKind>,
+    /// The project before.
+    pub before: Project,
+    /// The project after.
+    pub after: Project,
+}
+
+/// The signals of the page.
+#[derive(Clone, Copy)]
+pub struct Page {
+    /// Language.
+    pub lang: RwSignal<Lang>,
+    /// Colours.
+    pub theme: RwSignal<Theme>,
+    /// The last valid project.
+    pub project: RwSignal<Project>,
+    /// Texts as typed, by field, where they differ from what the project would show.
+    pub typed: RwSignal<Typed>,
+    /// What is wrong, by field.
+    pub errors: RwSignal<BTreeMap<Field, FieldError>>,
+    /// Fixes applied, the latest last.
+    pub changes: RwSignal<Vec<Change>>,
+    /// The advice for the project.
+    pub advice: Memo<Result<Advice, CannotEstimate>>,
+    /// The advice in words.
+    pub answer: Memo<Answer>,
+    /// The fields that matter.
+    pub relevant: Memo<Relevant>,
+    /// What exists.
+    pub catalog: &'static Catalog,
+}
+
+impl Page {
+    /// A page with the project it opens with.
+    pub fn new(engine: Engine) -> Self {
+        let lang = RwSignal::new(Lang::default());
+        let project = RwSignal::new(opening(engine.catalog));
+        let Engine { catalog, advise } = engine;
+        let advice = Memo::new(move |_| project.with(|p| advise(p, catalog)));
+        let answer = Memo::new(move |_| project.with(|p| advice.with(|a| text::answer(lang.get(), p, a, catalog))));
+        Self {
+            lang,
+            theme: RwSignal::new(Theme::Light),
+            project,
+            typed: RwSignal::default(),
+            errors: RwSignal::default(),
+            changes: RwSignal::default(),
+            advice,
+            answer,
+            relevant: Memo::new(move |_| project.with(|p| relevant(p, catalog))),
+            catalog,
+        }
+    }
+
+    /// A fixed text in the language of the moment.
+    pub fn t(self, message: Message) -> impl Fn() -> &'static str + Copy + Send + 'static {
+        move || message.text(self.lang.get())
+    }
+
+    /// The text a field shows: what was typed, else the value.
+    pub fn shown(self, field: Field) -> String {
+        self.typed.with(|t| t.get(&field).cloned()).unwrap_or_else(|| self.project.with(|p| fields::get(p, field)))
+    }
+
+    /// The sentence at a field that is wrong.
+    pub fn error(self, field: Field) -> Option<String> {
+        self.errors.with(|errors| {
+            let error = errors.get(&field)?;
+            let raw = self.typed.with(|t| t.get(&field).cloned()).unwrap_or_default();
+            Some(text::error(self.lang.get(), field, error, &raw, self.catalog))
+        })
+    }
+
+    /// Takes a keystroke in a field.
+    pub fn type_into(self, field: Field, raw: String) {
+        self.typed.update(|t| {
+            t.insert(field, raw);
+        });
+        self.settle(&self.project.get_untracked());
+    }
+
+    /// Takes a choice: an option, a switch, a row of the catalog.
+    pub fn choose(self, field: Field, id: &str) {
+        let mut next = self.project.get_untracked();
+        match fields::set(&mut next, field, id, self.catalog) {
+            Ok(()) => {
+                self.typed.update(|t| {
+                    t.remove(&field);
+                });
+                self.replace(&next);
+            }
+            Err(_) => self.type_into(field, id.to_string()),
+        }
+    }
+
+    /// Chooses a card and how many of it.
+    pub fn choose_card(self, id: &str, count: u32) {
+        let mut next = self.project.get_untracked();
+        if fields::set(&mut next, Field::Gpu, id, self.catalog).is_ok() {
+            next.hardware.count = count;
+            self.replace(&next);
+        }
+    }
+
+    /// Applies a changed project, and remembers the way back.
+    pub fn apply_fix(self, kinds: Vec<FixKind>, after: Project) {
+        let before = self.project.get_untracked();
+        self.replace(&after);
+        self.changes.update(|c| c.push(Change { kinds, before, after }));
+    }
+
+    /// Takes the latest fix back.
+    pub fn undo(self) {
+        let Some(change) = self.changes.write().pop() else { return };
+        let rest = self.changes.get_untracked();
+        self.replace(&change.before);
+        self.changes.set(rest);
+    }
+
+    /// Puts another project in place; texts stay where their field did not change.
+    fn replace(self, next: &Project) {
+        let before = self.project.get_untracked();
+        self.typed.update(|t| t.retain(|f, _| fields::get(&before, *f) == fields::get(next, *f)));
+        self.settle(next);
+    }
+
+    fn settle(self, base: &Project) {
+        let Applied { project, errors } = apply(base, &self.typed.get_untracked(), self.catalog);
+        if self.errors.with_untracked(|e| *e != errors) {
+            self.errors.set(errors);
+        }
+        if self.project.with_untracked(|p| *p != project) {
+            // What was edited afterwards cannot be taken back by undoing the fix.
+            if self.changes.with_untracked(|c| c.last().is_some_and(|c| c.after != project)) {
+                self.changes.set(Vec::new());
+            }
+            self.project.set(project);
+        }
+    }
+}
+
+/// The page of this view.
+pub(super) fn page() -> Page {
+    use_context().unwrap_or_else(|| Page::new(Engine::default()))
+}
+
+fn opening(catalog: &Catalog) -> Project {
+    let preset = catalog.preset(featured::OPENING).or(catalog.presets.first());
+    preset.map_or_else(Project::default, |p| Project::from_preset(p, catalog))
+}
+
+/// The currency that people of a language mostly pay in.
+pub(super) const fn usual_currency(lang: Lang) -> Currency {
+    match lang {
+        Lang::Zh => Currency::Cny,
+        Lang::En => Currency::Usd,
+    }
+}
