@@ -33,15 +33,23 @@ pub(super) fn groups(lang: Lang, field: Field, query: &str, catalog: &Catalog) -
     let query = query.trim();
     let mut found = match (field, query.is_empty()) {
         (Field::Gpu, true) => all_cards(lang, catalog),
-        (Field::Gpu, false) => matches(lang, search::rank_gpus(query, catalog), |g| card(lang, g)),
+        (Field::Gpu, false) => {
+            let found = search::rank_gpus(query, catalog, MOST).into_iter().map(|g| card(lang, g));
+            best(lang, found.collect())
+        }
         (Field::Model, true) => all_models(lang, catalog),
         (Field::Model, false) => {
-            let mut found = matches(lang, search::rank_models(query, catalog), |m| model(lang, m));
+            let found = search::rank_models(query, catalog, MOST).into_iter().map(|m| model(lang, m));
+            let mut found = best(lang, found.collect());
             found.push(own_model(lang));
             found
         }
         (_, true) => all_presets(lang, catalog),
-        (_, false) => matches(lang, search::rank_presets(query, catalog), |p| preset(lang, p)),
+        (_, false) => {
+            let names = |p: &Preset| featured::name(p.id).map_or(["", ""], |name| [name.zh, name.en]);
+            let found = search::rank_presets(query, catalog, names).into_iter().map(|p| preset(lang, p));
+            best(lang, found.collect())
+        }
     };
     let mut left = MOST;
     for group in &mut found {
@@ -63,11 +71,8 @@ pub(super) fn chosen(lang: Lang, field: Field, id: &str, catalog: &Catalog) -> S
     }
 }
 
-fn matches<T>(lang: Lang, rows: Vec<&T>, item: impl Fn(&T) -> Item) -> Vec<Group> {
-    vec![Group {
-        name: labels::BEST_MATCHES.text(lang).to_string(),
-        items: rows.into_iter().take(MOST).map(item).collect(),
-    }]
+fn best(lang: Lang, items: Vec<Item>) -> Vec<Group> {
+    vec![Group { name: labels::BEST_MATCHES.text(lang).to_string(), items }]
 }
 
 fn card(_: Lang, gpu: &Gpu) -> Item {

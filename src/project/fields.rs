@@ -333,14 +333,14 @@ pub const fn currency_id(currency: Currency) -> &'static str {
     }
 }
 
-/// Sets a field that names a row of the catalog, by its id or by exactly its name.
+/// Sets a field that names a row of the catalog, by its id or by a name that can mean nothing else.
 fn set_row(project: &mut Project, field: Field, raw: &str, catalog: &Catalog) -> Result<(), FieldError> {
     let same = |name: &str| !raw.is_empty() && name.to_lowercase() == raw.to_lowercase();
     match field {
         Field::Gpu => {
             let named = |g: &&Gpu| same(g.name) || same(g.short_name());
-            let found = catalog.gpu(raw).or(catalog.gpus.iter().find(named));
-            match found {
+            let found = catalog.gpu(raw).or_else(|| catalog.gpus.iter().find(named));
+            match found.or_else(|| catalog.resolve_gpu(raw)) {
                 Some(gpu) => (project.hardware.gpu, project.hardware.no_gpu) = (gpu.id.to_string(), false),
                 None if raw == NO_GPU || raw.is_empty() => {
                     (project.hardware.gpu, project.hardware.no_gpu) = (String::new(), raw == NO_GPU);
@@ -359,7 +359,8 @@ fn set_row(project: &mut Project, field: Field, raw: &str, catalog: &Catalog) ->
             } else {
                 let found = catalog
                     .model(raw)
-                    .or(catalog.models.iter().find(|m| same(m.name) || same(m.repo)))
+                    .or_else(|| catalog.models.iter().find(|m| same(m.name) || same(m.repo)))
+                    .or_else(|| catalog.resolve_model(raw))
                     .ok_or_else(|| FieldError::Unknown { suggestions: super::search::models(raw, catalog) })?;
                 if project.model == found.id {
                     return Ok(());

@@ -1,74 +1,91 @@
-//! Finds rows of the catalog by what people type, best first: `4090`, `3060 12g`, `qwen2.5 7b`, with a letter wrong.
+//! Finds projects by words in their names, and names what comes closest to a text that named nothing.
 
 use crate::catalog::{Catalog, Gpu, Model, Preset};
 
 /// Suggestions beside an unknown name.
 const SUGGESTIONS: usize = 3;
 
+/// All rows.
+const ALL: usize = usize::MAX;
+
 /// Below this likeness a row is not what was meant.
 const ALIKE: f64 = 0.34;
 
-/// The cards that match a text.
-pub fn rank_gpus<'a>(text: &str, catalog: &'a Catalog) -> Vec<&'a Gpu> {
-    rank(text, catalog.gpus.iter(), |g| [g.name, g.id, ""])
-}
-
-/// The models that match a text.
-pub fn rank_models<'a>(text: &str, catalog: &'a Catalog) -> Vec<&'a Model> {
-    rank(text, catalog.models.iter(), |m| [m.name, m.id, m.repo])
-}
-
-/// The presets that match a text.
-pub fn rank_presets<'a>(text: &str, catalog: &'a Catalog) -> Vec<&'a Preset> {
-    rank(text, catalog.presets.iter(), |p| [p.name_zh, p.name_en, p.model])
-}
-
 /// Ids of the cards that come closest to a text.
 pub fn gpus(text: &str, catalog: &Catalog) -> Vec<String> {
-    rank_gpus(text, catalog).into_iter().take(SUGGESTIONS).map(|g| g.id.to_string()).collect()
+    rank_gpus(text, catalog, SUGGESTIONS).into_iter().map(|g| g.id.to_string()).collect()
 }
 
 /// Ids of the models that come closest to a text.
 pub fn models(text: &str, catalog: &Catalog) -> Vec<String> {
-    rank_models(text, catalog).into_iter().take(SUGGESTIONS).map(|m| m.id.to_string()).collect()
+    rank_models(text, catalog, SUGGESTIONS).into_iter().map(|m| m.id.to_string()).collect()
+}
+
+/// The cards that answer a text; where none does, those most alike by their letters.
+pub fn rank_gpus<'a>(text: &str, catalog: &'a Catalog, limit: usize) -> Vec<&'a Gpu> {
+    let hits = catalog.find_gpus(text, limit);
+    if hits.is_empty() {
+        return alike(text, catalog.gpus.iter(), |g| [g.short_name(), g.name, ""], limit);
+    }
+    hits.into_iter().map(|hit| hit.item).collect()
+}
+
+/// The models that answer a text; where none does, those most alike by their letters.
+pub fn rank_models<'a>(text: &str, catalog: &'a Catalog, limit: usize) -> Vec<&'a Model> {
+    let hits = catalog.find_models(text, limit);
+    if hits.is_empty() {
+        return alike(text, catalog.models.iter(), |m| [m.name, m.repo, ""], limit);
+    }
+    hits.into_iter().map(|hit| hit.item).collect()
 }
 
 /// Ids of the presets that come closest to a text.
 pub fn presets(text: &str, catalog: &Catalog) -> Vec<String> {
-    rank_presets(text, catalog).into_iter().take(SUGGESTIONS).map(|p| p.id.to_string()).collect()
+    let found = rank_presets(text, catalog, |_| ["", ""]);
+    found.into_iter().take(SUGGESTIONS).map(|p| p.id.to_string()).collect()
 }
 
-/// Rows that hold every word of the text, the shortest name first; where there are none, the rows most alike.
-fn rank<'a, T>(text: &str, rows: impl Iterator<Item = &'a T> + Clone, names: impl Fn(&T) -> [&str; 3]) -> Vec<&'a T> {
+/// Presets whose names, or the `other_names` they go by, hold every word of the text, the shortest first; where there
+/// are none, those most alike.
+pub fn rank_presets<'a>(
+    text: &str,
+    catalog: &'a Catalog,
+    other_names: impl Fn(&Preset) -> [&'static str; 2],
+) -> Vec<&'a Preset> {
     let words: Vec<String> = text.split_whitespace().map(plain).filter(|w| !w.is_empty()).collect();
     if words.is_empty() {
         return Vec::new();
     }
-    let mut found: Vec<_> = rows
-        .clone()
-        .filter_map(|row| {
-            let length = names(row)
-                .into_iter()
-                .map(plain)
-                .filter(|name| words.iter().all(|w| name.contains(w.as_str())))
-                .map(|name| name.len())
-                .min()?;
-            Some((length, row))
-        })
-        .collect();
+    let names = |p: &Preset| {
+        let [first, second] = other_names(p);
+        let model = catalog.model(p.model).map_or("", |m| m.name);
+        [p.name_zh, p.name_en, first, second, model]
+    };
+    let holds = |p: &&'a Preset| {
+        let names = names(p).map(plain);
+        let length = names.iter().filter(|name| words.iter().all(|w| name.contains(w.as_str()))).map(String::len).min();
+        length.map(|length| (length, *p))
+    };
+    let mut found: Vec<_> = catalog.presets.iter().filter_map(|p| holds(&p)).collect();
     if !found.is_empty() {
         found.sort_by_key(|(length, _)| *length);
-        return found.into_iter().map(|(_, row)| row).collect();
+        return found.into_iter().map(|(_, preset)| preset).collect();
     }
+    alike(text, catalog.presets.iter(), |p| [p.name_zh, p.name_en, p.model], ALL)
+}
+
+/// The rows with a name most alike to a text, by their letters.
+fn alike<'a, T>(
+    text: &str,
+    rows: impl Iterator<Item = &'a T>,
+    names: impl Fn(&'a T) -> [&'a str; 3],
+    limit: usize,
+) -> Vec<&'a T> {
     let wanted = pairs(text);
-    let mut alike: Vec<_> = rows
-        .filter_map(|row| {
-            let score = names(row).iter().map(|n| likeness(&wanted, &pairs(n))).fold(0.0, f64::max);
-            (score > ALIKE).then_some((score, row))
-        })
-        .collect();
-    alike.sort_by(|a, b| b.0.total_cmp(&a.0));
-    alike.into_iter().take(12).map(|(_, row)| row).collect()
+    let score = |row: &'a T| names(row).iter().map(|n| likeness(&wanted, &pairs(n))).fold(0.0, f64::max);
+    let mut scored: Vec<_> = rows.map(|row| (score(row), row)).filter(|(s, _)| *s > ALIKE).collect();
+    scored.sort_by(|a, b| b.0.total_cmp(&a.0));
+    scored.into_iter().take(limit).map(|(_, row)| row).collect()
 }
 
 /// Lower case without separators.
