@@ -2,8 +2,8 @@
 
 use super::number::{self, Kilo, NotNumber};
 use super::{
-    Attention, BaseFormat, Checkpointing, Choice, CustomModel, Field, Framework, LoraTargets, LossKernel, Objective,
-    Offload, Optimizer, OptimizerImpl, Precision, Project, Sharding,
+    Attention, BaseFormat, Checkpointing, Choice, CustomModel, Field, Framework, LanguageTask, LoraTargets, LossKernel,
+    Objective, Offload, Optimizer, OptimizerImpl, Precision, Project, Sharding,
 };
 use crate::catalog::{Catalog, Gpu};
 use crate::units::Currency;
@@ -123,6 +123,7 @@ pub const fn kind(field: Field) -> Kind {
         | Field::Loss
         | Field::Offload
         | Field::Objective
+        | Field::Task
         | Field::Framework
         | Field::Sharding
         | Field::Currency => Kind::Choice,
@@ -173,6 +174,7 @@ pub fn get(project: &Project, field: Field) -> String {
         Field::Ema => switch(project.ema),
         Field::Offload => project.offload.id().to_string(),
         Field::Objective => project.objective.id().to_string(),
+        Field::Task => project.task.id().to_string(),
         Field::Framework => project.framework.id().to_string(),
         Field::Samples => project.samples.to_string(),
         Field::Epochs => short(project.epochs),
@@ -307,6 +309,7 @@ fn set_choice(project: &mut Project, field: Field, id: &str) -> Result<(), Field
         Field::Loss => project.loss = read_choice::<LossKernel>(id)?,
         Field::Offload => project.offload = read_choice::<Offload>(id)?,
         Field::Objective => project.objective = read_choice::<Objective>(id)?,
+        Field::Task => project.task = read_choice::<LanguageTask>(id)?,
         Field::Framework => project.framework = read_choice::<Framework>(id)?,
         Field::Sharding => project.hardware.sharding = read_choice::<Sharding>(id)?,
         _ => {

@@ -1,8 +1,8 @@
 //! Which fields and choices make sense for a project: nobody is asked for a sequence length for YOLO.
 
 use super::{
-    Attention, BaseFormat, Checkpointing, Choice, Field, Framework, Lora, LoraTargets, LossKernel, Method, Objective,
-    Offload, Optimizer, OptimizerImpl, Precision, Project, Sharding,
+    Attention, BaseFormat, Checkpointing, Choice, Field, Framework, LanguageTask, Lora, LoraTargets, LossKernel,
+    Method, Objective, Offload, Optimizer, OptimizerImpl, Precision, Project, Sharding,
 };
 use crate::catalog::{Architecture, Catalog, Domain, LanguageKind, Model};
 
@@ -118,6 +118,9 @@ pub fn relevant(project: &Project, catalog: &Catalog) -> Relevant {
     if shape.attention && shape.domain != Domain::Vision {
         folded.push(Field::Attention);
     }
+    if shape.domain == Domain::Language {
+        folded.push(Field::Task);
+    }
     if shape.vocabulary {
         folded.push(Field::Loss);
         folded.push(Field::Objective);
@@ -178,6 +181,7 @@ pub fn choices(field: Field, project: &Project, catalog: &Catalog) -> Vec<&'stat
         Field::Framework => ids(|f: Framework| domain.is_none_or(|d| trains(f, d))),
         Field::Offload => ids(|_: Offload| true),
         Field::Objective => ids(|_: Objective| true),
+        Field::Task => ids(|_: LanguageTask| true),
         Field::Sharding => ids(|_: Sharding| true),
         Field::Currency => vec!["cny", "usd"],
         _ => Vec::new(),

@@ -50,7 +50,7 @@ fn named(field: Field, id: &str) -> Option<Message> {
         (Field::Optimizer, "muon") => both!("Muon", "Muon"),
         (Field::Optimizer, "galore") => both!("GaLore", "GaLore"),
 
-        (Field::OptimizerImpl | Field::Attention | Field::Loss, "auto") => both!("自动", "Automatic"),
+        (Field::OptimizerImpl | Field::Attention | Field::Loss | Field::Task, "auto") => both!("自动", "Automatic"),
         (Field::OptimizerImpl, "foreach") => {
             both!("foreach：一起更新，快但占临时显存", "foreach: all at once, needs scratch")
         }
@@ -83,6 +83,11 @@ fn named(field: Field, id: &str) -> Option<Message> {
         (Field::Objective, "likelihood") => both!("照着样本学", "Learn from samples"),
         (Field::Objective, "dpo") => both!("偏好对齐（DPO）", "Preferences (DPO)"),
         (Field::Objective, "simpo") => both!("偏好对齐，不要参考模型", "Preferences without a reference"),
+
+        (Field::Task, "lm") => both!("预测下一个词", "Next token"),
+        (Field::Task, "mlm") => both!("填空（MLM）", "Masked tokens"),
+        (Field::Task, "cls") => both!("分类、打分", "A label or a score"),
+        (Field::Task, "embed") => both!("向量", "A vector"),
 
         (Field::Framework, "transformers") => both!("Hugging Face Transformers", "Hugging Face Transformers"),
         (Field::Framework, "llama-factory") => both!("LLaMA-Factory", "LLaMA-Factory"),
@@ -122,8 +127,8 @@ fn named(field: Field, id: &str) -> Option<Message> {
 mod tests {
     use super::*;
     use crate::project::{
-        Attention, BaseFormat, Checkpointing, Choice, Framework, LoraTargets, LossKernel, Method, Objective, Offload,
-        Optimizer, OptimizerImpl, Precision, Sharding,
+        Attention, BaseFormat, Checkpointing, Choice, Framework, LanguageTask, LoraTargets, LossKernel, Method,
+        Objective, Offload, Optimizer, OptimizerImpl, Precision, Sharding,
     };
 
     #[test]
@@ -145,6 +150,7 @@ mod tests {
         check::<LossKernel>(Field::Loss);
         check::<Offload>(Field::Offload);
         check::<Objective>(Field::Objective);
+        check::<LanguageTask>(Field::Task);
         check::<Framework>(Field::Framework);
         check::<Sharding>(Field::Sharding);
     }

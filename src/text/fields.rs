@@ -39,6 +39,7 @@ pub const fn field(field: Field) -> Message {
         Field::Ema => both!("EMA 副本", "EMA copy"),
         Field::Offload => both!("放到内存", "Offload"),
         Field::Objective => both!("训练目标", "Objective"),
+        Field::Task => both!("任务", "Task"),
         Field::Framework => both!("训练框架", "Library"),
         Field::Samples => both!("数据量", "Samples"),
         Field::Epochs => both!("训练轮数", "Epochs"),
@@ -206,6 +207,11 @@ pub fn hint(lang: Lang, field: Field, project: &Project, catalog: &Catalog) -> S
             lang,
             "偏好对齐一次要看一好一坏两条，激活翻倍。",
             "Preference tuning looks at two samples at once: twice the activations."
+        ),
+        Field::Task => say!(
+            lang,
+            "模型最上面接什么：分类和向量不用整张词表，省得多。",
+            "What sits on top: a label or a vector needs no vocabulary, and far less memory."
         ),
         Field::Framework => say!(
             lang,
