@@ -1,7 +1,7 @@
 //! The catalog's compiler: CSV in, checked, Rust tables out. `build.rs` runs it; the tests feed it broken rows.
 
 mod checks;
-mod render;
+mod pack;
 mod rows;
 mod schema;
 mod table;
@@ -63,5 +63,5 @@ pub(crate) fn compile(read: impl Fn(&str) -> Result<String, String>) -> Result<S
         aliases: table(&schema::ALIASES)?,
     };
     checks::check(&tables).map_err(|broken| broken.to_string())?;
-    Ok(render::render(&tables))
+    Ok(pack::pack(&tables))
 }

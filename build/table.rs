@@ -151,6 +151,9 @@ impl Column {
         if cell != cell.trim() {
             return Err(format!("{name} {cell:?} begins or ends with a space"));
         }
+        if cell.contains(char::is_control) {
+            return Err(format!("{name} {cell:?} holds a tab, a line break or another control character"));
+        }
         if cell.is_empty() {
             return if self.required { Err(format!("{name} is empty")) } else { Ok(()) };
         }

@@ -8,14 +8,14 @@ mod score;
 mod token;
 
 use super::{Catalog, Gpu, Model, tables};
-use query::{FAMILY, Query, sort};
+use query::{FAMILY, Found, Names, Query, keep_best};
 
 /// What people type for a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Alias {
     /// What is typed.
     pub typed: &'static str,
-    /// Id of the row that is meant.
+    /// Id of the row that is meant, or the words that stand in names.
     pub id: &'static str,
     /// Whether it can mean nothing else.
     pub sure: bool,
@@ -47,21 +47,25 @@ impl Catalog {
     /// ```
     pub fn find_models(&self, query: &str, limit: usize) -> Vec<Hit<&Model>> {
         let query = Query::of_model(query);
-        let mut hits = query.search(&self.models, tables::MODEL_ALIASES);
-        self.add_by_preset(query.raw(), &mut hits);
-        self.prefer_asked_for(&mut hits, limit);
-        query.settle(&mut hits);
-        hits.truncate(limit);
-        hits
+        let rows: Vec<Names> = self.models.iter().map(|m| names(m.id, m.name, m.repo, None)).collect();
+        let mut found = query.search(&rows, tables::model_aliases());
+        self.add_by_preset(query.raw(), &rows, &mut found);
+        keep_best(&mut found, limit.saturating_mul(2).max(20));
+        self.prefer_asked_for(&mut found);
+        keep_best(&mut found, limit.max(20));
+        query.settle(&mut found, &rows);
+        hits(&self.models, &found, limit)
     }
 
     /// Cards that answer `query`, best first, at most `limit`.
     pub fn find_gpus(&self, query: &str, limit: usize) -> Vec<Hit<&Gpu>> {
         let query = Query::of_gpu(query);
-        let mut hits = query.search(&self.gpus, tables::GPU_ALIASES);
-        query.settle(&mut hits);
-        hits.truncate(limit);
-        hits
+        let memory = |gpu: &Gpu| Some((gpu.memory.gib() * 1000.0).round() as u64);
+        let rows: Vec<Names> = self.gpus.iter().map(|g| names(g.id, g.name, "", memory(g))).collect();
+        let mut found = query.search(&rows, tables::gpu_aliases());
+        keep_best(&mut found, limit.max(20));
+        query.settle(&mut found, &rows);
+        hits(&self.gpus, &found, limit)
     }
 
     /// The model that `text` names, if it can mean no other.
@@ -75,32 +79,39 @@ impl Catalog {
     }
 
     /// Adds the models of presets whose name holds the query: `工笔`, `joke`.
-    fn add_by_preset<'a>(&'a self, query: &str, hits: &mut Vec<Hit<&'a Model>>) {
-        let wanted = query.to_lowercase();
+    fn add_by_preset(&self, query: &str, rows: &[Names], found: &mut Vec<Found>) {
+        let wanted = query.to_ascii_lowercase();
         let enough = if wanted.is_ascii() { 4 } else { 2 };
         if wanted.chars().count() < enough {
             return;
         }
-        let named = self.presets.iter().filter(|preset| {
-            preset.name_zh.to_lowercase().contains(&wanted) || preset.name_en.to_lowercase().contains(&wanted)
-        });
-        for model in named.filter_map(|preset| self.model(preset.model)) {
-            match hits.iter_mut().find(|hit| hit.item.id == model.id) {
+        for preset in self.presets.iter() {
+            let named = [preset.name_zh, preset.name_en].iter().any(|n| n.to_ascii_lowercase().contains(&wanted));
+            let Some(place) = rows.iter().position(|row| named && row.id == preset.model) else { continue };
+            match found.iter_mut().find(|hit| hit.place == place) {
                 Some(hit) => hit.score = hit.score.max(BY_PRESET),
-                None => hits.push(Hit { item: model, score: BY_PRESET, exact: false }),
+                None => found.push(Found { place, score: BY_PRESET, exact: false }),
             }
         }
-        sort(hits);
     }
 
     /// Among equals, models that somebody has a preset for come first.
-    fn prefer_asked_for(&self, hits: &mut Vec<Hit<&Model>>, limit: usize) {
-        hits.truncate(limit.saturating_mul(4).max(40));
-        for hit in hits.iter_mut().filter(|hit| hit.score < FAMILY) {
-            if self.presets.iter().any(|preset| preset.model == hit.item.id) {
+    fn prefer_asked_for(&self, found: &mut [Found]) {
+        for hit in found.iter_mut().filter(|hit| hit.score < FAMILY) {
+            let model = self.models.get(hit.place).map(|model| model.id);
+            if self.presets.iter().any(|preset| Some(preset.model) == model) {
                 hit.score += 0.01;
             }
         }
-        sort(hits);
     }
+}
+
+fn names(id: &'static str, name: &'static str, repo: &'static str, memory: Option<u64>) -> Names {
+    Names { id, name, repo, memory }
+}
+
+/// The first `limit` of what was found, with their rows.
+fn hits<'a, T>(rows: &'a [T], found: &[Found], limit: usize) -> Vec<Hit<&'a T>> {
+    let row = |hit: &Found| Some(Hit { item: rows.get(hit.place)?, score: hit.score, exact: hit.exact });
+    found.iter().take(limit).filter_map(row).collect()
 }

@@ -1,9 +1,9 @@
 //! What was typed, cleaned, and how it is held against rows and aliases.
 
-use super::super::{Gpu, Model, tables};
+use super::super::tables;
+use super::Alias;
 use super::score::Weighed;
 use super::token::{Tokens, Unit, compact};
-use super::{Alias, Hit};
 
 /// Below this a row is no answer.
 const LEAST: f64 = 0.3;
@@ -26,42 +26,25 @@ const BARE: f64 = 0.99;
 /// Most that a row may score whose name was taken for that of a family.
 pub(super) const FAMILY: f64 = 0.97;
 
-/// A row that has names.
-pub(super) trait Named {
-    fn id(&self) -> &'static str;
-    fn name(&self) -> &'static str;
-    /// Hugging Face repository, or empty.
-    fn repo(&self) -> &'static str {
-        ""
-    }
+/// What a row is known by.
+#[derive(Clone, Copy)]
+pub(super) struct Names {
+    /// Its id.
+    pub(super) id: &'static str,
+    /// Its name.
+    pub(super) name: &'static str,
+    /// Its Hugging Face repository, or empty.
+    pub(super) repo: &'static str,
     /// Memory of a card in thousandths of a GiB.
-    fn memory(&self) -> Option<u64> {
-        None
-    }
+    pub(super) memory: Option<u64>,
 }
 
-impl Named for Model {
-    fn id(&self) -> &'static str {
-        self.id
-    }
-    fn name(&self) -> &'static str {
-        self.name
-    }
-    fn repo(&self) -> &'static str {
-        self.repo
-    }
-}
-
-impl Named for Gpu {
-    fn id(&self) -> &'static str {
-        self.id
-    }
-    fn name(&self) -> &'static str {
-        self.name
-    }
-    fn memory(&self) -> Option<u64> {
-        Some((self.memory.gib() * 1000.0).round() as u64)
-    }
+/// A row that answers, by its place in the table.
+#[derive(Clone, Copy)]
+pub(super) struct Found {
+    pub(super) place: usize,
+    pub(super) score: f64,
+    pub(super) exact: bool,
 }
 
 /// What was typed.
@@ -100,7 +83,7 @@ impl Query {
 
     fn new(raw: &str, name: fn(&str) -> &str) -> Self {
         let raw = raw.trim().trim_end_matches('/');
-        let small: String = raw.chars().map(half_width).flat_map(char::to_lowercase).collect();
+        let small: String = raw.chars().map(|c| half_width(c).to_ascii_lowercase()).collect();
         let text = replace_words(name(&small));
         let main = text.split_once('(').map_or(text.as_str(), |(main, _)| main);
         let spelled = compact(if main.trim().is_empty() { &text } else { main }).collect();
@@ -125,15 +108,20 @@ impl Query {
         &self.raw
     }
 
-    /// Rows that answer, best first.
-    pub(super) fn search<'a, T: Named>(&self, rows: &'a [T], aliases: &[Alias]) -> Vec<Hit<&'a T>> {
+    /// Rows that answer, in the order of the table.
+    pub(super) fn search(&self, rows: &[Names], aliases: &[Alias]) -> Vec<Found> {
         let tokens = Tokens::of(&self.text);
         if tokens.as_slice().is_empty() {
             return Vec::new();
         }
         let weighed = Weighed::new(tokens.as_slice());
-        let mut hits: Vec<Hit<&T>> =
-            rows.iter().map(|row| self.compare(&weighed, row)).filter(|hit| hit.score >= LEAST).collect();
+        let mut found = Vec::new();
+        for (place, row) in rows.iter().enumerate() {
+            let (score, exact) = self.compare(&weighed, row);
+            if score >= LEAST {
+                found.push(Found { place, score, exact });
+            }
+        }
         for alias in aliases {
             let Some(spelling) = self.compare_alias(&weighed, alias) else { continue };
             let (score, above) = match (spelling, alias.sure) {
@@ -145,54 +133,49 @@ impl Query {
             };
             if above < 2.0 {
                 // The name of a family: whatever else is called so is only one of its members.
-                for hit in hits.iter_mut().filter(|hit| hit.score < above) {
+                for hit in found.iter_mut().filter(|hit| hit.score < above) {
                     (hit.score, hit.exact) = (hit.score.min(FAMILY), false);
                 }
             }
+            let Some(place) = rows.iter().position(|row| row.id == alias.id) else { continue };
             let exact = alias.sure && !matches!(spelling, Spelling::Near(_));
-            match hits.iter_mut().find(|hit| hit.item.id() == alias.id) {
+            match found.iter_mut().find(|hit| hit.place == place) {
                 Some(hit) if hit.score >= score => hit.exact |= exact,
                 Some(hit) => (hit.score, hit.exact) = (score, exact),
-                None => {
-                    let meant = rows.iter().find(|row| row.id() == alias.id);
-                    hits.extend(meant.map(|item| Hit { item, score, exact }));
-                }
+                None => found.push(Found { place, score, exact }),
             }
         }
-        sort(&mut hits);
-        hits
+        found
     }
 
-    /// How well a row answers.
-    fn compare<'a, T: Named>(&self, weighed: &Weighed<'_>, row: &'a T) -> Hit<&'a T> {
-        let names = [row.id(), row.name(), row.repo()];
+    /// How well a row answers, and whether it is all that was asked for.
+    fn compare(&self, weighed: &Weighed<'_>, row: &Names) -> (f64, bool) {
+        let names = [row.id, row.name, row.repo];
         if !self.raw.is_empty() && names.contains(&self.raw.as_str()) {
-            return Hit { item: row, score: 1.0, exact: true };
+            return (1.0, true);
         }
         if names.iter().any(|name| !name.is_empty() && self.raw.eq_ignore_ascii_case(name)) {
-            return Hit { item: row, score: BY_ID, exact: true };
+            return (BY_ID, true);
         }
-        let [id, name, repo] = [row.id(), row.name(), without_owner(row.repo())];
         // Most repositories and many ids repeat the name.
-        let repo = if repo.eq_ignore_ascii_case(name) { "" } else { repo };
-        let id = if id.eq_ignore_ascii_case(name) { "" } else { id };
-        let names = [id, name, repo];
+        let unlike_name = |text: &'static str| if text.eq_ignore_ascii_case(row.name) { "" } else { text };
+        let names = [unlike_name(row.id), row.name, unlike_name(without_owner(row.repo))];
         let same = |wanted: &str| !wanted.is_empty() && names.iter().any(|name| compact(name).eq(wanted.chars()));
         if same(&self.compact) {
-            return Hit { item: row, score: SPELLED, exact: true };
+            return (SPELLED, true);
         }
         if same(&self.bare) {
-            return Hit { item: row, score: BARE, exact: true };
+            return (BARE, true);
         }
-        let mut hit = Hit { item: row, score: 0.0, exact: false };
+        let (mut score, mut exact) = (0.0, false);
         for name in names.into_iter().filter(|name| !name.is_empty()) {
-            let agreement = weighed.against(Tokens::of(name).as_slice(), row.memory());
-            if agreement.score > hit.score {
-                (hit.score, hit.exact) = (agreement.score * 0.98, agreement.complete);
+            let agreement = weighed.against(Tokens::of(name).as_slice(), row.memory);
+            if agreement.score > score {
+                (score, exact) = (agreement.score, agreement.complete);
             }
         }
-        hit.exact &= hit.score >= LEAST_EXACT;
-        hit
+        score *= 0.98;
+        (score, exact && score >= LEAST_EXACT)
     }
 
     /// How well an alias answers.
@@ -208,15 +191,16 @@ impl Query {
     }
 
     /// Decides whether the first hit is the only answer; no other is.
-    pub(super) fn settle<T: Named>(&self, hits: &mut [Hit<&T>]) {
+    pub(super) fn settle(&self, found: &mut [Found], rows: &[Names]) {
         let tokens = Tokens::of(&self.text);
         let said_memory = Weighed::new(tokens.as_slice()).has_memory();
-        let Some((first, others)) = hits.split_first_mut() else { return };
+        let Some((first, others)) = found.split_first_mut() else { return };
         if first.score < BY_ID {
             // Nothing but the same spelling rivals a name that was typed in full.
             let least = if first.score >= SPELLED { BARE } else { first.score - LEAD };
             let rival = others.first().is_some_and(|second| second.score > least);
-            let sizes = others.iter().take(6).any(|other| family(other.item.id()) == family(first.item.id()));
+            let stem = |hit: &Found| rows.get(hit.place).map(|row| family(row.id));
+            let sizes = others.iter().take(6).any(|other| stem(other) == stem(first));
             first.exact &= !rival && (said_memory || !sizes);
         }
         for other in others {
@@ -225,9 +209,19 @@ impl Query {
     }
 }
 
-/// Best first.
-pub(super) fn sort<T>(hits: &mut [Hit<T>]) {
-    hits.sort_by(|a, b| b.score.total_cmp(&a.score));
+/// Brings the `most` best to the front, best first, equals in the order of the table, and drops the rest.
+pub(super) fn keep_best(found: &mut Vec<Found>, most: usize) {
+    for front in 0..most.min(found.len()) {
+        let mut best = front;
+        for (place, hit) in found.iter().enumerate().skip(front + 1) {
+            let leader = &found[best];
+            if hit.score > leader.score || (hit.score == leader.score && hit.place < leader.place) {
+                best = place;
+            }
+        }
+        found.swap(front, best);
+    }
+    found.truncate(most);
 }
 
 /// An id without the memory at its end: `rtx-4060-ti-16gb` and `rtx-4060-ti-8gb` are one card in two sizes.
@@ -258,7 +252,7 @@ fn half_width(c: char) -> char {
 /// Words of other languages and of slang, replaced by those that stand in names.
 fn replace_words(text: &str) -> String {
     let mut text = text.to_owned();
-    for (typed, means) in tables::WORDS {
+    for Alias { typed, id: means, .. } in tables::words() {
         if typed.is_ascii() {
             if Tokens::of(&text).as_slice().iter().any(|token| token.text == *typed) {
                 text = text.replace(typed, means);

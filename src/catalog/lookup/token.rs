@@ -124,5 +124,10 @@ fn thousandths(digits: &str) -> u64 {
 
 /// Letters and digits alone, small: what two spellings of one name have in common.
 pub(super) fn compact(text: &str) -> impl Iterator<Item = char> + '_ {
-    text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase)
+    text.chars().filter(|c| c.is_ascii_alphanumeric() || is_ideograph(*c)).map(|c| c.to_ascii_lowercase())
+}
+
+/// A Chinese character.
+fn is_ideograph(c: char) -> bool {
+    ('\u{3400}'..='\u{9fff}').contains(&c)
 }
