@@ -40,7 +40,7 @@ fn write_table(out: &mut String, name: &str, rows: &[Fields]) {
     let (count, text) = (rows.len(), columns.join("\n"));
     let _ = writeln!(
         out,
-        "pub(super) const {name}: Packed = Packed {{ rows: {count}, #[cfg(debug_assertions)] names: &{names:?}, text: {text:?} }};"
+        "pub(crate) const {name}: Packed = Packed {{ rows: {count}, #[cfg(debug_assertions)] names: &{names:?}, text: {text:?} }};"
     );
 }
 

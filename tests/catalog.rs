@@ -1,8 +1,9 @@
 //! The bundled catalog is whole, and what PyTorch can use of a card is what people see.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use enough_gpu::catalog::{Architecture, Catalog, Domain, params};
-use std::collections::HashSet;
+use enough_gpu::catalog::{Architecture, Catalog, Domain, measured_throughput, params};
+use std::collections::{HashMap, HashSet};
+use std::path::Path;
 
 #[test]
 fn every_table_is_there() {
@@ -114,4 +115,128 @@ fn parameter_counts_follow_from_the_architecture() {
     }
     println!("{exact} of {counted} exact");
     assert_eq!(counted, 329);
+}
+
+/// Every row of a file: its cells by the name of their column.
+fn csv_rows(file: &str) -> Vec<HashMap<String, String>> {
+    let path = Path::new("src/catalog/data").join(file);
+    csv::Reader::from_path(path).unwrap().deserialize().map(Result::unwrap).collect()
+}
+
+fn number(row: &HashMap<String, String>, column: &str) -> Option<f64> {
+    Some(row[column].as_str()).filter(|cell| !cell.is_empty()).map(|cell| cell.parse().unwrap())
+}
+
+#[test]
+fn what_is_compiled_in_is_what_the_files_say() {
+    let catalog = Catalog::bundled();
+    for row in csv_rows("gpus.csv") {
+        let gpu = catalog.gpu(&row["id"]).unwrap_or_else(|| panic!("{}", row["id"]));
+        assert!(gpu.name.starts_with(&row["name"]));
+        assert_eq!(Some(gpu.memory.gib()), number(&row, "memory_gib"), "{}", gpu.id);
+        let figures = [
+            (Some(gpu.bandwidth_gb_s), "bandwidth_gb_s"),
+            (gpu.rates.fp32, "fp32_tflops"),
+            (gpu.rates.tf32, "tf32_tflops_dense"),
+            (gpu.rates.fp16, "fp16_tensor_tflops_dense"),
+            (gpu.rates.bf16, "bf16_tflops_dense"),
+            (gpu.rates.fp8, "fp8_tflops_dense"),
+            (gpu.rates.fp64, "fp64_tflops"),
+            (gpu.tdp_w, "tdp_w"),
+            (gpu.nvlink_gb_s, "nvlink_gb_s"),
+            (gpu.min_psu_w, "min_psu_w"),
+            (gpu.slots, "slots"),
+            (gpu.price.msrp_usd, "msrp_usd"),
+            (gpu.price.street_usd, "street_price_usd"),
+            (gpu.price.used_usd, "used_price_usd"),
+            (gpu.price.street_cny, "street_price_cny"),
+        ];
+        for (figure, column) in figures {
+            assert_eq!(figure, number(&row, column), "{} {column}", gpu.id);
+        }
+        let words = [
+            (gpu.architecture, "architecture"),
+            (gpu.launched, "launched"),
+            (gpu.pcie, "pcie"),
+            (gpu.support_note, "support_note"),
+            (gpu.rates_note, "flops_note"),
+            (gpu.source.place, "source"),
+            (gpu.source.as_of, "as_of"),
+            (gpu.price.source.place, "price_source"),
+            (gpu.price.source.as_of, "price_as_of"),
+        ];
+        for (word, column) in words {
+            assert_eq!(word, row[column], "{} {column}", gpu.id);
+        }
+        assert_eq!(gpu.ecc, row["ecc"] == "yes");
+        assert_eq!(format!("{:?}", gpu.vendor).to_lowercase(), row["vendor"].to_lowercase().replace(' ', ""));
+        assert_eq!(format!("{:?}", gpu.family).to_lowercase(), row["family"]);
+    }
+    let offers = csv_rows("cloud.csv");
+    assert_eq!(offers.len(), catalog.offers.len());
+    for (row, offer) in offers.iter().zip(catalog.offers.iter()) {
+        assert_eq!(
+            [offer.provider, offer.instance, offer.gpu],
+            ["provider", "instance", "gpu"].map(|c| row[c].as_str())
+        );
+        assert_eq!(offer.usd_h, number(row, "price_usd_h"));
+        assert_eq!(offer.spot_usd_h, number(row, "spot_usd_h"));
+        assert_eq!(offer.cny_h, number(row, "price_cny_h"));
+        assert_eq!(Some(f64::from(offer.gpus)), number(row, "gpus"));
+        assert_eq!([offer.source.place, offer.source.as_of], ["source", "as_of"].map(|c| row[c].as_str()));
+    }
+    for row in csv_rows("llm.csv") {
+        let model = catalog.model(&row["id"]).unwrap();
+        let language = model.language().unwrap();
+        let figures = [
+            (model.params, "params_total"),
+            (language.params_active, "params_active"),
+            (language.layers.into(), "layers"),
+            (language.hidden.into(), "hidden"),
+            (language.intermediate.into(), "intermediate"),
+            (language.heads.into(), "heads"),
+            (language.kv_heads.into(), "kv_heads"),
+            (language.head_dim.into(), "head_dim"),
+            (language.vocab.into(), "vocab"),
+            (language.moe_experts.into(), "moe_experts"),
+            (language.moe_active.into(), "moe_active"),
+            (language.moe_shared.into(), "moe_shared"),
+            (language.moe_intermediate.into(), "moe_intermediate"),
+            (language.max_context.into(), "max_context"),
+        ];
+        for (figure, column) in figures {
+            assert_eq!(figure as f64, number(&row, column).unwrap_or(0.0), "{} {column}", model.id);
+        }
+        let words = [
+            (model.name, "name"),
+            (model.repo, "hf_repo"),
+            (model.release, "release"),
+            (language.family, "family"),
+            (language.norm, "norm"),
+            (language.attention, "attention"),
+            (language.dense_layers_first, "dense_layers_first"),
+            (language.bias, "qkv_bias"),
+            (language.positional, "positional"),
+            (language.extras, "extras"),
+        ];
+        for (word, column) in words {
+            assert_eq!(word, row[column], "{} {column}", model.id);
+        }
+        assert!(row["source"].starts_with(model.source.place), "{}", model.id);
+    }
+    let of_file = |file: &str| csv_rows(file).into_iter().map(|row| row["id"].clone()).collect::<Vec<_>>();
+    let files = ["llm.csv", "vision.csv", "diffusion.csv", "audio_other.csv"].map(of_file).concat();
+    assert_eq!(files, catalog.models.iter().map(|m| m.id).collect::<Vec<_>>());
+    assert_eq!(of_file("tasks.csv"), catalog.presets.iter().map(|p| p.id).collect::<Vec<_>>());
+    assert_eq!(csv_rows("free.csv").len(), catalog.free.len());
+    assert_eq!(csv_rows("performance.csv").len(), measured_throughput().len());
+}
+
+#[test]
+fn every_file_is_explained() {
+    let readme = std::fs::read_to_string("src/catalog/data/README.md").unwrap();
+    for file in std::fs::read_dir("src/catalog/data").unwrap() {
+        let name = file.unwrap().file_name().into_string().unwrap();
+        assert!(name == "README.md" || readme.contains(&name), "the README does not say what {name} is");
+    }
 }

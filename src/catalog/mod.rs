@@ -5,11 +5,13 @@
 pub mod grammar;
 mod language;
 mod lookup;
+mod models;
 pub mod params;
 mod tables;
 mod types;
 pub use language::*;
 pub use lookup::{Alias, Hit};
+pub use models::*;
 pub use types::*;
 
 use std::borrow::Cow;

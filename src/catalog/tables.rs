@@ -3,108 +3,21 @@
 //! As static structs the tables took 85 kB of the gzipped page and no time; packed they take 57 kB and about one
 //! millisecond at the first call. Over any connection the 28 kB are longer than that.
 
+mod cells;
+
 use super::lookup::Alias;
 use super::{
     Architecture, Catalog, DiffusionModel, Domain, FreeTier, Gpu, GpuFamily, GpuPrice, LanguageKind, LanguageModel,
     Model, Offer, OtherModel, Part, Preset, Rates, Source, Throughput, Vendor, VisionModel,
 };
 use crate::units::Bytes;
+use cells::Cells;
 use std::borrow::Cow;
 use std::sync::OnceLock;
 
-/// A table as `build.rs` writes it: columns one to a line, their cells separated by tabs.
-pub(super) struct Packed {
-    rows: usize,
-    /// Names of the columns, to check that they are read in the order in which they were written.
-    #[cfg(debug_assertions)]
-    names: &'static [&'static str],
-    text: &'static str,
-}
-
 mod packed {
-    use super::Packed;
+    use super::cells::Packed;
     include!(concat!(env!("OUT_DIR"), "/catalog.rs"));
-}
-
-impl Packed {
-    /// Reads every row with `read`.
-    fn read<T>(&self, read: fn(&mut Cells) -> T) -> Vec<T> {
-        let columns = self.text.split('\n').map(|column| column.split('\t')).collect();
-        let mut cells = Cells {
-            columns,
-            #[cfg(debug_assertions)]
-            names: self.names,
-            next: 0,
-        };
-        (0..self.rows)
-            .map(|_| {
-                cells.next = 0;
-                read(&mut cells)
-            })
-            .collect()
-    }
-}
-
-/// The cells of one row after the other.
-struct Cells {
-    columns: Vec<std::str::Split<'static, char>>,
-    #[cfg(debug_assertions)]
-    names: &'static [&'static str],
-    next: usize,
-}
-
-impl Cells {
-    #[cfg_attr(not(debug_assertions), allow(unused_variables))]
-    fn text(&mut self, name: &str) -> &'static str {
-        #[cfg(debug_assertions)]
-        assert_eq!(self.names.get(self.next), Some(&name));
-        let cell = self.columns.get_mut(self.next).and_then(Iterator::next).unwrap_or("");
-        self.next += 1;
-        cell
-    }
-
-    fn whole(&mut self, name: &str) -> u64 {
-        self.text(name).bytes().fold(0, |n, digit| n * 10 + u64::from(digit.wrapping_sub(b'0')))
-    }
-
-    fn small(&mut self, name: &str) -> u32 {
-        u32::try_from(self.whole(name)).unwrap_or(u32::MAX)
-    }
-
-    /// A decimal number. The digits make a whole number below 2^53 and a power of ten that are both exact, so that their
-    /// quotient is the number nearest to what is written.
-    fn number(&mut self, name: &str) -> Option<f64> {
-        let text = self.text(name);
-        if text.is_empty() {
-            return None;
-        }
-        let (whole, decimals) = text.split_once('.').unwrap_or((text, ""));
-        let digits = whole.bytes().chain(decimals.bytes());
-        let digits = digits.fold(0_u64, |n, digit| n * 10 + u64::from(digit.wrapping_sub(b'0')));
-        let power = decimals.bytes().fold(1.0, |power, _| power * 10.0);
-        Some(digits as f64 / power)
-    }
-
-    fn required(&mut self, name: &str) -> f64 {
-        self.number(name).unwrap_or_default()
-    }
-
-    fn flag(&mut self, name: &str) -> bool {
-        !self.text(name).is_empty()
-    }
-
-    /// The choice at the cell's place in a list.
-    fn choice<T: Copy>(&mut self, name: &str, list: &[T], first: T) -> T {
-        list.get(self.whole(name) as usize).copied().unwrap_or(first)
-    }
-
-    fn source(&mut self) -> Source {
-        Source { place: self.text("source"), as_of: self.text("as_of") }
-    }
-
-    fn part(&mut self, name: &str, params: &str) -> Part {
-        Part { name: self.text(name), params: self.whole(params) }
-    }
 }
 
 /// What is read once.
