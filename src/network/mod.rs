@@ -1,1 +1,20 @@
 //! What a model is made of: a program of layers over named tensors.
+//!
+//! A [`Program`] says, operator by operator, what PyTorch allocates in forward, what it keeps for backward and what
+//! backward allocates. It is plain data: [`crate::step`] runs it, and the same description gives the parameter count and
+//! the FLOPs.
+
+mod builder;
+mod config;
+mod encoder;
+mod encoder_decoder;
+mod language;
+mod layers;
+mod mla;
+mod moe;
+mod program;
+mod style;
+
+pub use config::*;
+pub use language::language;
+pub use program::*;

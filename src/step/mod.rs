@@ -1,4 +1,9 @@
 //! One training step, run symbolically: the tape, liveness, the caching allocator, the timeline.
 
-mod config;
-pub use config::*;
+mod optimizer;
+mod run;
+
+pub use crate::network::{
+    AttentionKernel, Dtype, Loss, Quantization, StepConfig, StepImpl, Task, Trained,
+};
+pub use run::*;

@@ -1,0 +1,343 @@
+//! Language models: one row of the catalog, or the fields of a config.json, to a program.
+
+use super::builder::{Keep, Kernel, Tensor, bytes};
+use super::layers::{Heads, Layers, Role};
+use super::style::{Activation, Norm, Residual, Style};
+use super::{
+    AttentionKernel, Dtype, Kind, Loss, Program, SAVE_OUT, Slot, StepConfig, Task, Trained,
+};
+use crate::catalog::{LanguageKind, LanguageModel};
+use crate::project::Checkpointing;
+
+const HIDDEN: Slot = Slot(0);
+const COS: Slot = Slot(1);
+const SIN: Slot = Slot(2);
+const MASK: Slot = Slot(3);
+const TABLE: Slot = Slot(4);
+
+/// The training program of a language model.
+pub fn language(model: &LanguageModel, config: &StepConfig) -> Program {
+    let style = Style::of(model);
+    match model.kind {
+        LanguageKind::Decoder => decoder(model, &style, config),
+        LanguageKind::Encoder => super::encoder::encoder(model, &style, config),
+        LanguageKind::EncoderDecoder => super::encoder_decoder::encoder_decoder(model, &style, config),
+    }
+}
+
+/// How many layers of each kind follow each other, as a period.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Layout {
+    /// First layers without experts.
+    pub(crate) dense_first: u64,
+}
+
+fn decoder(model: &LanguageModel, style: &Style, config: &StepConfig) -> Program {
+    let mut n = Layers::new(config);
+    let layers = u64::from(model.layers);
+    let frozen = match config.trained {
+        Trained::AboveLayer(k) => k.min(layers),
+        _ => 0,
+    };
+    embed(&mut n, model, style, frozen > 0);
+    let checkpointed = config.checkpointing == Checkpointing::PerBlock;
+    let dense = if model.moe_experts > 0 { dense_layers(model) } else { 0 };
+    // Runs of alike layers: frozen or not, dense or with experts.
+    let mut cuts = vec![0, frozen, dense.min(layers), layers];
+    cuts.sort_unstable();
+    for pair in cuts.windows(2) {
+        let (from, to) = (pair[0], pair[1]);
+        if to <= from {
+            continue;
+        }
+        n.trained = matches!(config.trained, Trained::All) || (matches!(config.trained, Trained::AboveLayer(_)) && from >= frozen);
+        n.b.repeat(to - from);
+        block(&mut n, model, style, model.moe_experts > 0 && from >= dense);
+        n.b.end_segment(checkpointed, false);
+        n.b.end_group();
+    }
+    n.trained = !matches!(config.trained, Trained::Adapters(_));
+    head(&mut n, model, style);
+    n.b.end_segment(false, true);
+    n.b.end_group();
+    n.b.program.batch_bytes += 2 * bytes(n.tokens(), Dtype::I64);
+    n.b.program
+}
+
+fn dense_layers(model: &LanguageModel) -> u64 {
+    model.dense_layers_first.parse().unwrap_or(0)
+}
+
+fn embed(n: &mut Layers, model: &LanguageModel, style: &Style, frozen: bool) {
+    let hidden = u64::from(model.hidden);
+    n.trained = matches!(n.config.trained, Trained::All) && !frozen;
+    let table = n.weight(u64::from(model.vocab), hidden);
+    let tokens = n.tokens();
+    let mut x = n.b.embedding(table, tokens);
+    if style.scaled_embedding {
+        x = n.b.scale(x);
+    }
+    if style.learned_positions {
+        let positions = n.weight(u64::from(model.max_context.max(1)), hidden);
+        let p = n.b.embedding(positions, n.sequence);
+        x = n.b.add(x, p);
+        x = n.b.dropout(x, style.dropout);
+    }
+    if n.config.checkpointing == Checkpointing::PerBlock && matches!(n.config.trained, Trained::Adapters(_)) {
+        x = n.b.require_grad(x);
+    }
+    if style.rotary_share > 0.0 {
+        let head = rotary_columns(model, style);
+        n.b.global(COS, n.sequence, head, x.dtype);
+        n.b.global(SIN, n.sequence, head, x.dtype);
+    }
+    if n.config.attention == AttentionKernel::Eager || needs_mask(n.config, style) {
+        n.b.global(MASK, n.batch * n.sequence, n.sequence, x.dtype);
+    }
+    n.b.put(HIDDEN, x);
+    if model.tied_embeddings {
+        n.b.put(TABLE, table);
+    }
+    n.b.end_segment(false, false);
+    n.b.end_group();
+}
+
+fn needs_mask(_config: &StepConfig, _style: &Style) -> bool {
+    false
+}
+
+fn rotary_columns(model: &LanguageModel, style: &Style) -> u64 {
+    (f64::from(model.head_dim) * style.rotary_share) as u64
+}
+
+fn norm(n: &mut Layers, style: &Style, x: Tensor) -> Tensor {
+    match style.norm {
+        Norm::Rms => n.rms_norm(x),
+        Norm::Gemma => n.gemma_norm(x),
+        Norm::Layer { weight, bias } => n.layer_norm(x, weight, bias),
+    }
+}
+
+fn block(n: &mut Layers, model: &LanguageModel, style: &Style, experts: bool) {
+    let x = n.b.take(HIDDEN);
+    let out = match style.residual {
+        Residual::Sequential => {
+            let normed = norm(n, style, x);
+            let mut attended = attention(n, model, style, normed);
+            if style.post_norms {
+                attended = norm(n, style, attended);
+            }
+            let middle = n.b.add(x, attended);
+            let normed = norm(n, style, middle);
+            let mut out = if experts { super::moe::experts(n, model, style, normed) } else { mlp(n, model, style, normed, u64::from(model.intermediate)) };
+            if style.post_norms {
+                out = norm(n, style, out);
+            }
+            n.b.add(middle, out)
+        }
+        Residual::PostNorm => {
+            let attended = attention(n, model, style, x);
+            let attended = norm(n, style, attended);
+            let middle = n.b.add(x, attended);
+            let out = mlp(n, model, style, middle, u64::from(model.intermediate));
+            let out = norm(n, style, out);
+            n.b.add(middle, out)
+        }
+        Residual::Parallel { shared_norm } => {
+            let first = norm(n, style, x);
+            let attended = attention(n, model, style, first);
+            let second = if shared_norm { first } else { norm(n, style, x) };
+            let fed = mlp(n, model, style, second, u64::from(model.intermediate));
+            let sum = n.b.add(fed, attended);
+            n.b.add(sum, x)
+        }
+    };
+    n.b.put(HIDDEN, out);
+}
+
+fn attention(n: &mut Layers, model: &LanguageModel, style: &Style, x: Tensor) -> Tensor {
+    if model.attention.starts_with("mla") {
+        return super::mla::attention(n, model, style, x);
+    }
+    let (heads, kv, head) = (u64::from(model.heads), u64::from(model.kv_heads), u64::from(model.head_dim));
+    let (q_width, kv_width) = (heads * head, kv * head);
+    let (q, k, v) = if style.fused_qkv {
+        let all = n.linear(x, q_width + 2 * kv_width, style.qkv_bias, Role::Qkv);
+        if style.qkv_by_slices {
+            (n.b.slice(all, q_width), n.b.slice(all, kv_width), n.b.slice(all, kv_width))
+        } else {
+            let parts = n.b.split(all, &[q_width, kv_width, kv_width]);
+            (parts[0], parts[1], parts[2])
+        }
+    } else {
+        let q = n.linear(x, q_width, style.qkv_bias, Role::Query);
+        let k = n.linear(x, kv_width, style.qkv_bias, Role::Key);
+        let v = n.linear(x, kv_width, style.qkv_bias, Role::Value);
+        (q, k, v)
+    };
+    let (q, k) = if style.qk_norm {
+        (head_norm(n, style, q, head), head_norm(n, style, k, head))
+    } else if style.qk_full_norm {
+        (norm(n, style, q), norm(n, style, k))
+    } else {
+        (q, k)
+    };
+    let (q, k) = if style.rotary_share > 0.0 {
+        let (cos, sin) = (n.b.take(COS), n.b.take(SIN));
+        let rotary = rotary_columns(model, style);
+        (n.rotary(q, cos, sin, head, rotary, style.interleaved), n.rotary(k, cos, sin, head, rotary, style.interleaved))
+    } else {
+        (q, k)
+    };
+    let mask = n.b.peek(MASK).is_some().then(|| n.b.take(MASK));
+    let shape = Heads {
+        heads,
+        kv_heads: kv,
+        head,
+        value_head: head,
+        keys: n.sequence,
+        causal: true,
+        dropout: style.attention_dropout,
+        softcap: style.attention_softcap,
+        upcast_softmax: style.upcast_softmax,
+    };
+    let context = n.attention(q, k, v, shape, mask);
+    let out = n.linear(context, u64::from(model.hidden), style.out_bias, Role::AttentionOut);
+    n.b.dropout(out, style.dropout)
+}
+
+/// A norm over each head's columns.
+fn head_norm(n: &mut Layers, style: &Style, t: Tensor, head: u64) -> Tensor {
+    let heads = t.cols / head.max(1);
+    let seen = n.b.view(t, t.rows * heads, head);
+    let normed = norm(n, style, seen);
+    n.b.view(normed, t.rows, t.cols)
+}
+
+pub(crate) fn mlp(n: &mut Layers, model: &LanguageModel, style: &Style, x: Tensor, width: u64) -> Tensor {
+    let hidden = u64::from(model.hidden);
+    let inner = if model.gated {
+        let (gate, up) = if style.fused_gate_up {
+            let both = n.linear(x, 2 * width, style.mlp_bias, Role::Mlp);
+            let parts = n.b.split(both, &[width, width]);
+            (parts[0], parts[1])
+        } else {
+            (n.linear(x, width, style.mlp_bias, Role::Mlp), Tensor { cols: 0, ..x })
+        };
+        if style.fused_gate_up {
+            let active = activate(n, style, gate);
+            n.b.mul(up, active)
+        } else {
+            let active = activate(n, style, gate);
+            let up = n.linear(x, width, style.mlp_bias, Role::Mlp);
+            n.b.mul(active, up)
+        }
+    } else {
+        let wide = n.linear(x, width, style.mlp_bias, Role::Mlp);
+        activate(n, style, wide)
+    };
+    let out = n.linear(inner, hidden, style.mlp_bias, Role::Mlp);
+    n.b.touch(x);
+    n.b.dropout(out, style.dropout)
+}
+
+pub(crate) fn activate(n: &mut Layers, style: &Style, x: Tensor) -> Tensor {
+    match style.activation {
+        Activation::Silu | Activation::Gelu => n.b.unary(x, Keep::Input, 0),
+        Activation::Relu => n.b.unary(x, Keep::Output, 0),
+        // transformers' `gelu_new`, written out: 0.5 * x * (1 + tanh(c * (x + 0.044715 * x^3)))
+        Activation::GeluNew => {
+            let half = n.b.scale(x);
+            let cube = n.b.pow(x);
+            let small = n.b.scale(cube);
+            let sum = n.b.add(x, small);
+            let inner = n.b.scale(sum);
+            let squashed = n.b.unary(inner, Keep::Output, 0);
+            let shifted = n.b.shift(squashed);
+            n.b.mul(half, shifted)
+        }
+        Activation::ReluSquared => {
+            let positive = n.b.unary(x, Keep::Output, 0);
+            n.b.pow(positive)
+        }
+    }
+}
+
+fn head(n: &mut Layers, model: &LanguageModel, style: &Style) {
+    let x = n.b.take(HIDDEN);
+    let x = if style.final_norm { norm(n, style, x) } else { x };
+    let vocab = u64::from(model.vocab);
+    match n.config.task {
+        Task::SequenceClassification => {
+            let w = n.weight(2, x.cols);
+            let logits = n.b.linear(x, w, None);
+            let pooled = n.b.slice(logits, 2);
+            let loss = n.b.reduce(pooled, 1, 1);
+            n.b.touch(loss);
+            return;
+        }
+        Task::Embedding => {
+            let loss = n.b.reduce(x, 1, 1);
+            n.b.touch(loss);
+            return;
+        }
+        _ => {}
+    }
+    let w = if model.tied_embeddings { n.b.take(TABLE) } else { n.weight(vocab, x.cols) };
+    cross_entropy(n, x, w, vocab, style.logit_softcap, style.head_bias);
+}
+
+/// Output head and cross-entropy.
+pub(crate) fn cross_entropy(n: &mut Layers, x: Tensor, w: Tensor, vocab: u64, softcap: bool, bias: bool) {
+    let tokens = x.rows;
+    if n.config.loss == Loss::FusedChunked {
+        return fused_loss(n, x, w, vocab);
+    }
+    let b = bias.then(|| n.weight(vocab, 1));
+    let logits = n.b.linear(x, w, b);
+    let mut logits = n.b.as_logits(logits);
+    if softcap {
+        let divided = n.b.scale(logits);
+        let divided = n.b.as_logits(divided);
+        let squashed = n.b.unary(divided, Keep::Output, 0);
+        let squashed = n.b.as_logits(squashed);
+        let scaled = n.b.scale(squashed);
+        logits = n.b.as_logits(scaled);
+    }
+    let wide = match n.config.loss {
+        Loss::Upcast => n.b.cast(logits, Dtype::F32),
+        _ if n.config.autocast.is_some() => n.b.cast(logits, Dtype::F32),
+        _ => logits,
+    };
+    let wide = n.b.as_logits(wide);
+    let kernel = Kernel { saves: SAVE_OUT, kind: Kind::Logits, ..Kernel::default() };
+    let log_probabilities = n.b.fused(&[wide], tokens, vocab, wide.dtype, kernel);
+    let nll = Kernel { saves: 1, ..Kernel::default() };
+    let loss = n.b.fused(&[log_probabilities], 1, 1, wide.dtype, nll);
+    // `logits` and its fp32 copy are local variables until the loss is there.
+    n.b.touch(logits);
+    n.b.touch(wide);
+    n.b.touch(loss);
+}
+
+/// Liger's fused linear cross-entropy: logits a chunk of tokens at a time, gradients made at once.
+fn fused_loss(n: &mut Layers, x: Tensor, w: Tensor, vocab: u64) {
+    let dtype = n.config.autocast.unwrap_or(x.dtype);
+    let x16 = n.b.cast(x, dtype);
+    // Inside the function the weight is cast once more, and goes when it returns.
+    let copy = if w.dtype == dtype { 0 } else { bytes(w.numel(), dtype) };
+    let w16 = Tensor { dtype, ..w };
+    let tokens = x.rows;
+    let inc = vocab.div_ceil(x.cols.max(1));
+    let chunk = tokens.div_ceil(inc.max(1)).max(1).next_power_of_two();
+    let mut temp = copy + bytes(chunk * vocab, dtype);
+    if w.grad {
+        temp += bytes(w.numel(), dtype) + bytes(w.numel(), Dtype::F32);
+    } else {
+        temp += bytes(chunk * x.cols, dtype);
+    }
+    let flops = 3.0 * 2.0 * x.numel() as f64 * vocab as f64;
+    let _ = w16;
+    let loss = n.b.early_gradient_loss(&[x16, w], dtype, temp, flops);
+    n.b.touch(loss);
+}

@@ -1,0 +1,349 @@
+//! Layers as transformers and PEFT write them, on top of the operators of [`super::builder`].
+
+use super::builder::{Builder, Keep, Kernel, Tensor, bytes};
+use super::{AttentionKernel, Dtype, Quantization, SAVE_AUX, SAVE_OUT, StepConfig, Trained, round};
+use crate::project::LoraTargets;
+
+/// What a linear layer is for: decides whether it carries an adapter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Role {
+    Query,
+    Key,
+    Value,
+    /// Query, key and value in one matrix.
+    Qkv,
+    AttentionOut,
+    Mlp,
+    /// Never adapted, never quantized: heads, routers.
+    Outside,
+}
+
+/// Writes layers with the switches of a step.
+pub(crate) struct Layers<'c> {
+    pub(crate) b: Builder,
+    pub(crate) config: &'c StepConfig,
+    /// Weights of the segment under way are trained.
+    pub(crate) trained: bool,
+    pub(crate) batch: u64,
+    pub(crate) sequence: u64,
+}
+
+impl<'c> Layers<'c> {
+    pub(crate) fn new(config: &'c StepConfig) -> Self {
+        Self {
+            b: Builder::new(config.autocast),
+            config,
+            trained: matches!(config.trained, Trained::All),
+            batch: config.batch,
+            sequence: config.sequence,
+        }
+    }
+
+    pub(crate) fn tokens(&self) -> u64 {
+        self.batch.saturating_mul(self.sequence)
+    }
+
+    /// Format of weights that are not quantized: PEFT's k-bit preparation makes them fp32.
+    pub(crate) fn plain(&self) -> Dtype {
+        if self.config.quantization.is_some() && self.config.kbit_prepare { Dtype::F32 } else { self.config.weights }
+    }
+
+    pub(crate) fn weight(&mut self, rows: u64, cols: u64) -> Tensor {
+        let dtype = self.plain();
+        self.b.weight(rows, cols, dtype, self.trained)
+    }
+
+    fn adapted(&self, role: Role) -> Option<(u64, f64)> {
+        let Trained::Adapters(lora) = self.config.trained else { return None };
+        let hit = match lora.targets {
+            LoraTargets::QV => matches!(role, Role::Query | Role::Value | Role::Qkv),
+            LoraTargets::Attention => {
+                matches!(role, Role::Query | Role::Key | Role::Value | Role::Qkv | Role::AttentionOut)
+            }
+            LoraTargets::AllLinear => role != Role::Outside,
+        };
+        (hit && lora.rank > 0).then_some((lora.rank, lora.dropout))
+    }
+
+    /// `nn.Linear`, plain, quantized, with an adapter or not.
+    pub(crate) fn linear(&mut self, x: Tensor, out: u64, bias: bool, role: Role) -> Tensor {
+        let adapter = self.adapted(role);
+        let base = match self.config.quantization {
+            Some(q) if role != Role::Outside => self.quantized(x, out, bias, q),
+            _ => {
+                let w = self.weight(out, x.cols);
+                let b = bias.then(|| self.weight(out, 1));
+                self.b.linear(x, w, b)
+            }
+        };
+        match adapter {
+            Some((rank, dropout)) => self.lora(x, base, out, rank, dropout),
+            None => base,
+        }
+    }
+
+    /// PEFT's `lora.Linear`: `result + lora_B(lora_A(dropout(x))) * scaling`.
+    fn lora(&mut self, x: Tensor, base: Tensor, out: u64, rank: u64, dropout: f64) -> Tensor {
+        let dtype = self.config.adapter;
+        let input = self.b.cast(x, dtype);
+        let dropped = self.b.dropout(input, dropout);
+        let a = self.b.weight(rank, x.cols, dtype, true);
+        let low = self.b.linear(dropped, a, None);
+        let w = self.b.weight(out, rank, dtype, true);
+        let high = self.b.linear(low, w, None);
+        let scaled = self.b.scale(high);
+        // The local variable `x` holds the cast input until the layer returns.
+        let sum = self.b.add(base, scaled);
+        self.b.touch(input);
+        self.b.cast(sum, base.dtype)
+    }
+
+    /// A frozen layer stored in few bits: bitsandbytes' `Linear4bit`, `LLM.int8`, fp8.
+    fn quantized(&mut self, x: Tensor, out: u64, bias: bool, quantization: Quantization) -> Tensor {
+        let numel = out.saturating_mul(x.cols);
+        let compute = self.config.autocast.unwrap_or(Dtype::Bf16);
+        // The 16-bit matrix a product works on, and the fp32 scales it is made with.
+        let (stored, scratch) = match quantization {
+            Quantization::Nf4 { double } => {
+                let blocks = numel.div_ceil(64);
+                let scales = if double {
+                    bytes(blocks, Dtype::U8) + bytes(blocks.div_ceil(256), Dtype::F32) + bytes(256, Dtype::F32) + 512
+                } else {
+                    bytes(blocks, Dtype::F32)
+                };
+                let packed = bytes(numel.div_ceil(2), Dtype::U8);
+                let temporary = bytes(numel, compute) + if double { bytes(blocks, Dtype::F32) } else { 0 };
+                (packed + scales + bytes(16, Dtype::F32), temporary)
+            }
+            // int8 weights with a scale per row; the product works on int8 activations and an int32 result.
+            Quantization::Int8 => {
+                (bytes(numel, Dtype::U8) + bytes(out, Dtype::F32), bytes(x.numel(), Dtype::U8) + bytes(x.rows * out, Dtype::F32))
+            }
+            Quantization::Fp8 => (bytes(numel, Dtype::U8) + bytes(out, Dtype::F32), bytes(numel, compute)),
+        };
+        let w = self.b.stored_weight(out, x.cols, compute, false, stored);
+        if bias {
+            let dtype = self.plain();
+            self.b.weight(out, 1, dtype, false);
+        }
+        let input = self.b.cast(x, compute);
+        let y = self.b.dequantized_linear(input, w, out, scratch, self.config.quantized_saves_input);
+        let y = self.b.cast(y, x.dtype);
+        // bitsandbytes' PEFT layer clones the result before it adds to it.
+        self.b.copy(y, y.rows, y.cols)
+    }
+
+    /// `LlamaRMSNorm`: fp32 inside, the weight applied in the input's format.
+    pub(crate) fn rms_norm(&mut self, x: Tensor) -> Tensor {
+        let w = self.weight(x.cols, 1);
+        let wide = self.b.cast(x, Dtype::F32);
+        let normed = self.normalize(wide);
+        let narrow = self.b.cast(normed, x.dtype);
+        self.b.mul(w, narrow)
+    }
+
+    /// `Gemma2RMSNorm`: fp32 to the end, weight plus one.
+    pub(crate) fn gemma_norm(&mut self, x: Tensor) -> Tensor {
+        let w = self.weight(x.cols, 1);
+        let wide = self.b.cast(x, Dtype::F32);
+        let normed = self.normalize(wide);
+        let w = self.b.cast(w, Dtype::F32);
+        let one_plus = self.b.shift(w);
+        let out = self.b.mul(normed, one_plus);
+        self.b.cast(out, x.dtype)
+    }
+
+    fn normalize(&mut self, wide: Tensor) -> Tensor {
+        let square = self.b.pow(wide);
+        let variance = self.b.mean(square);
+        let shifted = self.b.shift(variance);
+        let deviation = self.b.unary(shifted, Keep::Output, 1);
+        self.b.mul(wide, deviation)
+    }
+
+    /// `nn.LayerNorm`.
+    pub(crate) fn layer_norm(&mut self, x: Tensor, weight: bool, bias: bool) -> Tensor {
+        let w = weight.then(|| self.weight(x.cols, 1));
+        let b = bias.then(|| self.weight(x.cols, 1));
+        self.b.layer_norm(x, w, b)
+    }
+
+    /// Rotary embedding of one tensor: `x * cos + rotate_half(x) * sin` on `rotary` of its `head` columns.
+    pub(crate) fn rotary(&mut self, x: Tensor, cos: Tensor, sin: Tensor, head: u64, rotary: u64, interleaved: bool) -> Tensor {
+        let share = |cols: u64| cols.saturating_mul(rotary) / head.max(1);
+        let partial = rotary < head;
+        let (rot, pass) = if partial {
+            let r = self.b.slice(x, share(x.cols));
+            let p = self.b.slice(x, x.cols - share(x.cols));
+            (r, Some(p))
+        } else {
+            (x, None)
+        };
+        let a = self.b.mul(rot, cos);
+        let x1 = self.b.slice(rot, rot.cols / 2);
+        let x2 = self.b.slice(rot, rot.cols / 2);
+        let negated = self.b.scale(x2);
+        let rotated = self.b.cat(&[negated, x1]);
+        let _ = interleaved;
+        let c = self.b.mul(rotated, sin);
+        let sum = self.b.add(a, c);
+        match pass {
+            Some(p) => self.b.cat(&[sum, p]),
+            None => sum,
+        }
+    }
+
+    /// The attention core: query, key, value to context.
+    pub(crate) fn attention(&mut self, q: Tensor, k: Tensor, v: Tensor, shape: Heads, mask: Option<Tensor>) -> Tensor {
+        let kernel = self.choose(q, k, v, shape, mask.is_some());
+        match kernel {
+            AttentionKernel::Eager => self.eager(q, k, v, shape, mask),
+            AttentionKernel::Math | AttentionKernel::Sdpa => self.math(q, k, v, shape, mask),
+            AttentionKernel::Efficient => self.efficient(q, k, v, shape, mask),
+            AttentionKernel::Flash => self.flash(q, k, v, shape),
+        }
+    }
+
+    /// The kernel that `scaled_dot_product_attention` takes on a card of Ampere or newer.
+    fn choose(&self, q: Tensor, _k: Tensor, _v: Tensor, shape: Heads, mask: bool) -> AttentionKernel {
+        let dtype = self.b.autocast.unwrap_or(q.dtype);
+        let grouped = shape.kv_heads != shape.heads;
+        let fits = shape.head <= 256;
+        match self.config.attention {
+            AttentionKernel::Eager => AttentionKernel::Eager,
+            AttentionKernel::Math => AttentionKernel::Math,
+            AttentionKernel::Efficient if grouped && !mask => AttentionKernel::Math,
+            AttentionKernel::Efficient => AttentionKernel::Efficient,
+            AttentionKernel::Flash if dtype.is_half() && fits => AttentionKernel::Flash,
+            // With a mask transformers repeats keys and values itself, so heads are no longer grouped.
+            _ if dtype.is_half() && !mask && fits && shape.value_head == shape.head => AttentionKernel::Flash,
+            _ if !grouped || mask => AttentionKernel::Efficient,
+            _ => AttentionKernel::Math,
+        }
+    }
+
+    fn flops(&self, shape: Heads, causal: bool) -> f64 {
+        let pairs = self.batch as f64 * shape.heads as f64 * self.sequence as f64 * shape.keys as f64;
+        2.0 * pairs * (shape.head + shape.value_head) as f64 * if causal && shape.causal { 0.5 } else { 1.0 }
+    }
+
+    fn flash(&mut self, q: Tensor, k: Tensor, v: Tensor, shape: Heads) -> Tensor {
+        let (q, k, v) = (self.b.autocast_input(q), self.b.autocast_input(k), self.b.autocast_input(v));
+        // The kernel wants one head size for all three (and a multiple of eight).
+        let v = if shape.value_head < shape.head { self.b.copy(v, v.rows, shape.kv_heads * shape.head) } else { v };
+        let head = shape.head.next_multiple_of(8);
+        let [q, k, v] = [q, k, v].map(|t| {
+            if head == shape.head { t } else { self.b.copy(t, t.rows, t.cols / shape.head * head) }
+        });
+        let (queries, keys) = (q.rows, k.rows);
+        let padded = self.batch * self.sequence.next_multiple_of(128);
+        let head_r = if head <= 192 { head.next_multiple_of(32) } else { 256 };
+        // Backward: fp32 accumulator of the query's gradient and one fp32 a row; for grouped heads, gradients of keys and
+        // values for every query head before they are summed (`flash_api.cpp`).
+        let mut back_temp = padded * shape.heads * (head_r + 1) * 4;
+        if shape.kv_heads != shape.heads {
+            back_temp += 2 * keys * shape.heads * head * q.dtype.bytes();
+        }
+        let kernel = Kernel {
+            saves: 0b111 | SAVE_OUT | SAVE_AUX,
+            // log-sum-exp, and the two words of the random state.
+            aux: round(4 * queries * shape.heads) + 2 * 512,
+            back_temp,
+            flops: self.flops(shape, true),
+            ..Kernel::default()
+        };
+        let out = self.b.fused(&[q, k, v], queries, shape.heads * head, q.dtype, kernel);
+        let out = if head == shape.head { out } else { self.b.slice(out, shape.heads * shape.head) };
+        if shape.value_head < shape.head { self.b.slice(out, shape.heads * shape.value_head) } else { out }
+    }
+
+    fn efficient(&mut self, q: Tensor, k: Tensor, v: Tensor, shape: Heads, mask: Option<Tensor>) -> Tensor {
+        let (q, k, v) = (self.b.autocast_input(q), self.b.autocast_input(k), self.b.autocast_input(v));
+        let (k, v) = if shape.kv_heads == shape.heads { (k, v) } else { self.repeat_kv(k, v, shape) };
+        let rows = self.batch * shape.heads * self.sequence;
+        let mut back_temp = 4 * rows;
+        if q.dtype.is_half() {
+            back_temp += self.batch * shape.heads * self.sequence.next_multiple_of(64) * shape.head.next_multiple_of(64) * 4;
+        }
+        let kernel = Kernel {
+            saves: 0b111 | SAVE_OUT | SAVE_AUX,
+            aux: round(4 * self.batch * shape.heads * self.sequence.next_multiple_of(32)) + 2 * 512,
+            back_temp,
+            flops: self.flops(shape, false),
+            ..Kernel::default()
+        };
+        let columns = shape.heads * shape.value_head;
+        match mask {
+            Some(m) => {
+                let m = self.b.autocast_input(m);
+                self.b.fused(&[q, k, v, m], q.rows, columns, q.dtype, kernel)
+            }
+            None => self.b.fused(&[q, k, v], q.rows, columns, q.dtype, kernel),
+        }
+    }
+
+    fn repeat_kv(&mut self, k: Tensor, v: Tensor, shape: Heads) -> (Tensor, Tensor) {
+        let times = shape.heads / shape.kv_heads.max(1);
+        (self.b.copy(k, k.rows, k.cols * times), self.b.copy(v, v.rows, v.cols * times))
+    }
+
+    /// `eager_attention_forward`.
+    fn eager(&mut self, q: Tensor, k: Tensor, v: Tensor, shape: Heads, mask: Option<Tensor>) -> Tensor {
+        let (k, v) = if shape.kv_heads == shape.heads { (k, v) } else { self.repeat_kv(k, v, shape) };
+        let rows = self.batch * shape.heads * self.sequence;
+        let half = self.flops(shape, false) / 2.0;
+        let scores = self.b.matmul(q, k, rows, shape.keys, half);
+        let scaled = self.b.scale(scores);
+        let scaled = if shape.softcap {
+            let divided = self.b.scale(scaled);
+            let squashed = self.b.unary(divided, Keep::Output, 0);
+            self.b.scale(squashed)
+        } else {
+            scaled
+        };
+        let masked = match mask {
+            Some(m) => self.b.add(scaled, m),
+            None => scaled,
+        };
+        let probabilities = self.b.softmax(masked, shape.upcast_softmax);
+        let narrow = self.b.cast(probabilities, v.dtype);
+        let dropped = self.b.dropout(narrow, shape.dropout);
+        let context = self.b.matmul(dropped, v, q.rows, shape.heads * shape.value_head, half);
+        self.b.copy(context, context.rows, context.cols)
+    }
+
+    /// `_scaled_dot_product_attention_math`.
+    fn math(&mut self, q: Tensor, k: Tensor, v: Tensor, shape: Heads, mask: Option<Tensor>) -> Tensor {
+        let (q, k, v) = (self.b.autocast_input(q), self.b.autocast_input(k), self.b.autocast_input(v));
+        let q = self.b.scale(q);
+        let (k, v) = if shape.kv_heads == shape.heads { (k, v) } else { self.repeat_kv(k, v, shape) };
+        let k = self.b.scale(k);
+        let rows = self.batch * shape.heads * self.sequence;
+        let half = self.flops(shape, false) / 2.0;
+        let scores = self.b.matmul(q, k, rows, shape.keys, half);
+        let masked = match mask {
+            Some(m) => self.b.add(scores, m),
+            None => scores,
+        };
+        let probabilities = self.b.unary(masked, Keep::Output, 0);
+        let dropped = self.b.dropout(probabilities, shape.dropout);
+        self.b.matmul(dropped, v, q.rows, shape.heads * shape.value_head, half)
+    }
+}
+
+/// The heads of an attention layer.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Heads {
+    pub(crate) heads: u64,
+    pub(crate) kv_heads: u64,
+    pub(crate) head: u64,
+    pub(crate) value_head: u64,
+    /// Keys a query sees (sequence of the other side in cross-attention).
+    pub(crate) keys: u64,
+    pub(crate) causal: bool,
+    pub(crate) dropout: f64,
+    /// Scores squashed by tanh (Gemma 2), in eager code.
+    pub(crate) softcap: bool,
+    /// `softmax(..., dtype=float32)`.
+    pub(crate) upcast_softmax: bool,
+}

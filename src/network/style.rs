@@ -1,0 +1,152 @@
+//! How the libraries write the families: which matrices are fused, which activation, where norms and dropout stand.
+//!
+//! Read from the models' public code (transformers 5); none of it is fitted.
+
+use crate::catalog::LanguageModel;
+
+/// Activation function of the MLP, as far as memory is concerned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Activation {
+    Silu,
+    Gelu,
+    GeluNew,
+    Relu,
+    ReluSquared,
+}
+
+/// Norm as it is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Norm {
+    Rms,
+    Gemma,
+    Layer { weight: bool, bias: bool },
+}
+
+/// Where attention and MLP meet the residual stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Residual {
+    Sequential,
+    PostNorm,
+    Parallel { shared_norm: bool },
+}
+
+/// How a family is written.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Style {
+    pub(crate) activation: Activation,
+    pub(crate) norm: Norm,
+    pub(crate) residual: Residual,
+    pub(crate) post_norms: bool,
+    pub(crate) qk_norm: bool,
+    pub(crate) qk_full_norm: bool,
+    pub(crate) fused_qkv: bool,
+    /// The fused matrix is cut by indexing (a full-size gradient per part) rather than by `split`.
+    pub(crate) qkv_by_slices: bool,
+    pub(crate) fused_gate_up: bool,
+    pub(crate) qkv_bias: bool,
+    pub(crate) out_bias: bool,
+    pub(crate) mlp_bias: bool,
+    pub(crate) head_bias: bool,
+    pub(crate) rotary_share: f64,
+    pub(crate) interleaved: bool,
+    pub(crate) learned_positions: bool,
+    pub(crate) scaled_embedding: bool,
+    pub(crate) final_norm: bool,
+    pub(crate) dropout: f64,
+    pub(crate) attention_dropout: f64,
+    pub(crate) attention_softcap: bool,
+    pub(crate) logit_softcap: bool,
+    pub(crate) upcast_softmax: bool,
+}
+
+impl Style {
+    /// The style of a catalog row: what its columns say, then what its family is known for.
+    pub(crate) fn of(model: &LanguageModel) -> Self {
+        let mut parts = model.norm.split(';').map(str::trim);
+        let name = parts.next().unwrap_or("rmsnorm");
+        let options: Vec<&str> = parts.collect();
+        let bias = |kinds: &[&str]| kinds.contains(&model.bias);
+        let layer = |weight, bias| Norm::Layer { weight, bias };
+        let mut style = Self {
+            activation: if model.gated { Activation::Silu } else { Activation::Gelu },
+            norm: match name {
+                "layernorm" => layer(true, true),
+                "layernorm-nobias" => layer(true, false),
+                "layernorm-noparam" => layer(false, false),
+                _ => Norm::Rms,
+            },
+            residual: if options.contains(&"1/layer") { Residual::Parallel { shared_norm: true } } else { Residual::Sequential },
+            post_norms: options.contains(&"4/layer"),
+            qk_norm: options.contains(&"qk-head"),
+            qk_full_norm: options.contains(&"qk-full"),
+            fused_qkv: false,
+            qkv_by_slices: false,
+            fused_gate_up: false,
+            qkv_bias: bias(&["qkv", "qkvo", "all"]),
+            out_bias: bias(&["qkvo", "all"]),
+            mlp_bias: bias(&["mlp", "all"]),
+            head_bias: false,
+            rotary_share: if model.positional == "rope" { 1.0 } else { 0.0 },
+            interleaved: false,
+            learned_positions: model.positional == "learned",
+            scaled_embedding: false,
+            final_norm: true,
+            dropout: 0.0,
+            attention_dropout: 0.0,
+            attention_softcap: false,
+            logit_softcap: false,
+            upcast_softmax: true,
+        };
+        style.family(model.family);
+        style
+    }
+
+    fn family(&mut self, family: &str) {
+        match family {
+            "GPT-2" | "GPT-3" | "NanoGPT" => {
+                self.activation = Activation::GeluNew;
+                self.fused_qkv = true;
+                self.dropout = 0.1;
+                self.attention_dropout = 0.1;
+                self.upcast_softmax = false;
+            }
+            "Pythia" | "GPT-NeoX" | "Dolly" => {
+                self.fused_qkv = true;
+                self.residual = Residual::Parallel { shared_norm: false };
+                self.rotary_share = 0.25;
+            }
+            "Gemma" | "Gemma 2" | "Gemma 3" | "Gemma 3n" | "Gemma 4" => {
+                self.norm = Norm::Gemma;
+                self.activation = Activation::Gelu;
+                self.scaled_embedding = true;
+                if family == "Gemma 2" {
+                    self.attention_softcap = true;
+                    self.logit_softcap = true;
+                }
+            }
+            "Phi-3" | "Phi-4" => {
+                self.fused_qkv = true;
+                self.qkv_by_slices = true;
+                self.fused_gate_up = true;
+            }
+            "GLM-4" | "ChatGLM" => {
+                self.fused_gate_up = true;
+                self.rotary_share = 0.5;
+                self.interleaved = true;
+            }
+            "OLMo 2" | "OLMo 3" => {
+                self.residual = Residual::PostNorm;
+                self.post_norms = false;
+            }
+            "BERT" | "RoBERTa" | "XLM-R" | "BGE" | "BGE-M3" | "MiniLM" | "ERNIE" | "DeBERTa-v3" => {
+                self.dropout = 0.1;
+                self.attention_dropout = 0.1;
+            }
+            "T5" | "mT5" | "FLAN-T5" | "UMT5" => {
+                self.dropout = 0.1;
+                self.attention_dropout = 0.1;
+            }
+            _ => {}
+        }
+    }
+}
