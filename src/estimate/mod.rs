@@ -2,6 +2,7 @@
 //!
 //! [`memory`] and [`time`] are pure functions of the project, the card and the catalog.
 
+pub mod language;
 pub mod measured;
 pub mod time;
 pub use time::time;

@@ -227,6 +227,11 @@ impl Builder {
         self.emit(&[t], t.rows, t.cols, dtype, Op { backward: Backward::Fresh, ..BLANK })
     }
 
+    /// A new tensor of another format that takes no part in autograd (a mask made additive).
+    pub(crate) fn converted(&mut self, t: Tensor, dtype: Dtype) -> Tensor {
+        self.emit(&[t], t.rows, t.cols, dtype, BLANK)
+    }
+
     /// What a matrix product makes of an activation under autocast.
     pub(crate) fn autocast_input(&mut self, t: Tensor) -> Tensor {
         match self.autocast {

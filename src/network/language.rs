@@ -14,6 +14,9 @@ const COS: Slot = Slot(1);
 const SIN: Slot = Slot(2);
 const MASK: Slot = Slot(3);
 const TABLE: Slot = Slot(4);
+const LOCAL_MASK: Slot = Slot(5);
+/// What the caller keeps alive through backward.
+pub(crate) const HELD: Slot = Slot(15);
 
 /// The training program of a language model.
 pub fn language(model: &LanguageModel, config: &StepConfig) -> Program {
@@ -25,15 +28,44 @@ pub fn language(model: &LanguageModel, config: &StepConfig) -> Program {
     }
 }
 
-/// How many layers of each kind follow each other, as a period.
+/// Which layers look through a window: `local` of them, then `global` that see everything.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Layout {
-    /// First layers without experts.
-    pub(crate) dense_first: u64,
+struct Pattern {
+    local: u64,
+    global: u64,
+    /// The window is shorter than the sequence, so local layers get a mask of their own.
+    masked: bool,
+}
+
+impl Pattern {
+    /// From the catalog's grammar: `sliding:4096`, `sliding:1024/5:1`.
+    fn of(model: &LanguageModel, config: &StepConfig) -> Self {
+        let full = Self { local: 0, global: 1, masked: false };
+        let Some(rest) = model.attention.strip_prefix("sliding:") else { return full };
+        let rest = rest.split(',').next().unwrap_or(rest);
+        let (window, pattern) = rest.split_once('/').unwrap_or((rest, "1:0"));
+        let window: u64 = window.parse().unwrap_or(u64::MAX);
+        let (local, global) = pattern.split_once(':').unwrap_or(("1", "0"));
+        Self {
+            local: local.parse().unwrap_or(1),
+            global: global.parse().unwrap_or(0),
+            masked: config.sequence > window,
+        }
+    }
+
+    /// Layers after which the pattern repeats; one where the mask makes no difference.
+    fn period(self) -> u64 {
+        if self.masked && self.local > 0 && self.global > 0 { self.local + self.global } else { 1 }
+    }
+
+    fn is_local(self, layer: u64) -> bool {
+        self.masked && self.local > 0 && layer % (self.local + self.global).max(1) < self.local
+    }
 }
 
 fn decoder(model: &LanguageModel, style: &Style, config: &StepConfig) -> Program {
     let mut n = Layers::new(config);
+    n.adapts_attention_out = style.adapts_attention_out;
     let layers = u64::from(model.layers);
     let frozen = match config.trained {
         Trained::AboveLayer(k) => k.min(layers),
@@ -42,19 +74,32 @@ fn decoder(model: &LanguageModel, style: &Style, config: &StepConfig) -> Program
     embed(&mut n, model, style, frozen > 0);
     let checkpointed = config.checkpointing == Checkpointing::PerBlock;
     let dense = if model.moe_experts > 0 { dense_layers(model) } else { 0 };
+    let pattern = Pattern::of(model, config);
     // Runs of alike layers: frozen or not, dense or with experts.
     let mut cuts = vec![0, frozen, dense.min(layers), layers];
     cuts.sort_unstable();
     for pair in cuts.windows(2) {
-        let (from, to) = (pair[0], pair[1]);
-        if to <= from {
-            continue;
+        let (mut at, to) = (pair[0], pair[1]);
+        n.trained = match config.trained {
+            Trained::All => true,
+            Trained::AboveLayer(_) => at >= frozen,
+            _ => false,
+        };
+        let experts = model.moe_experts > 0 && at >= dense;
+        while at < to {
+            // The first layer that carries trained weights starts the flow of gradients: it differs from those above.
+            let flows = n.b.peek(HIDDEN).is_some_and(|t| t.grad);
+            let alike = if flows || !n.trains() { to - at } else { 1 };
+            let period = pattern.period().min(alike);
+            let times = alike / period;
+            n.b.repeat(times);
+            for k in at..at + period {
+                block(&mut n, model, style, experts, pattern.is_local(k));
+                n.b.end_segment(checkpointed, false);
+            }
+            n.b.end_group();
+            at += period * times;
         }
-        n.trained = matches!(config.trained, Trained::All) || (matches!(config.trained, Trained::AboveLayer(_)) && from >= frozen);
-        n.b.repeat(to - from);
-        block(&mut n, model, style, model.moe_experts > 0 && from >= dense);
-        n.b.end_segment(checkpointed, false);
-        n.b.end_group();
     }
     n.trained = !matches!(config.trained, Trained::Adapters(_));
     head(&mut n, model, style);
@@ -91,8 +136,13 @@ fn embed(n: &mut Layers, model: &LanguageModel, style: &Style, frozen: bool) {
         n.b.global(COS, n.sequence, head, x.dtype);
         n.b.global(SIN, n.sequence, head, x.dtype);
     }
-    if n.config.attention == AttentionKernel::Eager || needs_mask(n.config, style) {
-        n.b.global(MASK, n.batch * n.sequence, n.sequence, x.dtype);
+    let rows = n.batch * n.sequence;
+    if n.config.attention == AttentionKernel::Eager {
+        n.b.global(MASK, rows, n.sequence, x.dtype);
+    }
+    if Pattern::of(model, n.config).masked {
+        let dtype = if n.config.attention == AttentionKernel::Eager { x.dtype } else { Dtype::U8 };
+        n.b.global(LOCAL_MASK, rows, n.sequence, dtype);
     }
     n.b.put(HIDDEN, x);
     if model.tied_embeddings {
@@ -100,10 +150,6 @@ fn embed(n: &mut Layers, model: &LanguageModel, style: &Style, frozen: bool) {
     }
     n.b.end_segment(false, false);
     n.b.end_group();
-}
-
-fn needs_mask(_config: &StepConfig, _style: &Style) -> bool {
-    false
 }
 
 fn rotary_columns(model: &LanguageModel, style: &Style) -> u64 {
@@ -118,12 +164,12 @@ fn norm(n: &mut Layers, style: &Style, x: Tensor) -> Tensor {
     }
 }
 
-fn block(n: &mut Layers, model: &LanguageModel, style: &Style, experts: bool) {
+fn block(n: &mut Layers, model: &LanguageModel, style: &Style, experts: bool, local: bool) {
     let x = n.b.take(HIDDEN);
     let out = match style.residual {
         Residual::Sequential => {
             let normed = norm(n, style, x);
-            let mut attended = attention(n, model, style, normed);
+            let mut attended = attention(n, model, style, normed, local);
             if style.post_norms {
                 attended = norm(n, style, attended);
             }
@@ -136,7 +182,7 @@ fn block(n: &mut Layers, model: &LanguageModel, style: &Style, experts: bool) {
             n.b.add(middle, out)
         }
         Residual::PostNorm => {
-            let attended = attention(n, model, style, x);
+            let attended = attention(n, model, style, x, local);
             let attended = norm(n, style, attended);
             let middle = n.b.add(x, attended);
             let out = mlp(n, model, style, middle, u64::from(model.intermediate));
@@ -145,7 +191,7 @@ fn block(n: &mut Layers, model: &LanguageModel, style: &Style, experts: bool) {
         }
         Residual::Parallel { shared_norm } => {
             let first = norm(n, style, x);
-            let attended = attention(n, model, style, first);
+            let attended = attention(n, model, style, first, local);
             let second = if shared_norm { first } else { norm(n, style, x) };
             let fed = mlp(n, model, style, second, u64::from(model.intermediate));
             let sum = n.b.add(fed, attended);
@@ -155,7 +201,7 @@ fn block(n: &mut Layers, model: &LanguageModel, style: &Style, experts: bool) {
     n.b.put(HIDDEN, out);
 }
 
-fn attention(n: &mut Layers, model: &LanguageModel, style: &Style, x: Tensor) -> Tensor {
+fn attention(n: &mut Layers, model: &LanguageModel, style: &Style, x: Tensor, local: bool) -> Tensor {
     if model.attention.starts_with("mla") {
         return super::mla::attention(n, model, style, x);
     }
@@ -185,17 +231,20 @@ fn attention(n: &mut Layers, model: &LanguageModel, style: &Style, x: Tensor) ->
     let (q, k) = if style.rotary_share > 0.0 {
         let (cos, sin) = (n.b.take(COS), n.b.take(SIN));
         let rotary = rotary_columns(model, style);
-        (n.rotary(q, cos, sin, head, rotary, style.interleaved), n.rotary(k, cos, sin, head, rotary, style.interleaved))
+        (n.rotary(q, cos, sin, head, rotary, style.cat_rotary), n.rotary(k, cos, sin, head, rotary, style.cat_rotary))
     } else {
         (q, k)
     };
-    let mask = n.b.peek(MASK).is_some().then(|| n.b.take(MASK));
+    let slot = if local { LOCAL_MASK } else { MASK };
+    let mask = n.b.peek(slot).is_some().then(|| n.b.take(slot));
     let shape = Heads {
         heads,
         kv_heads: kv,
         head,
         value_head: head,
+        queries: n.sequence,
         keys: n.sequence,
+        contiguous_heads: style.cat_rotary,
         causal: true,
         dropout: style.attention_dropout,
         softcap: style.attention_softcap,
@@ -289,6 +338,7 @@ fn head(n: &mut Layers, model: &LanguageModel, style: &Style) {
 
 /// Output head and cross-entropy.
 pub(crate) fn cross_entropy(n: &mut Layers, x: Tensor, w: Tensor, vocab: u64, softcap: bool, bias: bool) {
+    let upcast = n.config.loss == Loss::Upcast && !n.plain_loss;
     let tokens = x.rows;
     if n.config.loss == Loss::FusedChunked {
         return fused_loss(n, x, w, vocab);
@@ -304,20 +354,25 @@ pub(crate) fn cross_entropy(n: &mut Layers, x: Tensor, w: Tensor, vocab: u64, so
         let scaled = n.b.scale(squashed);
         logits = n.b.as_logits(scaled);
     }
-    let wide = match n.config.loss {
-        Loss::Upcast => n.b.cast(logits, Dtype::F32),
-        _ if n.config.autocast.is_some() => n.b.cast(logits, Dtype::F32),
-        _ => logits,
-    };
+    let wide = if upcast { n.b.cast(logits, Dtype::F32) } else { logits };
     let wide = n.b.as_logits(wide);
     let kernel = Kernel { saves: SAVE_OUT, kind: Kind::Logits, ..Kernel::default() };
-    let log_probabilities = n.b.fused(&[wide], tokens, vocab, wide.dtype, kernel);
+    let mut log_probabilities = n.b.fused(&[wide], tokens, vocab, wide.dtype, kernel);
+    if n.config.autocast.is_some() && wide.dtype.is_half() {
+        // `cross_entropy` runs log-softmax as it comes; autocast then wants `nll_loss` in fp32.
+        let cast = n.b.cast(log_probabilities, Dtype::F32);
+        log_probabilities = n.b.as_logits(cast);
+    }
     let nll = Kernel { saves: 1, ..Kernel::default() };
     let loss = n.b.fused(&[log_probabilities], 1, 1, wide.dtype, nll);
     // `logits` and its fp32 copy are local variables until the loss is there.
     n.b.touch(logits);
     n.b.touch(wide);
+    n.b.touch(x);
     n.b.touch(loss);
+    if n.config.hold_outputs {
+        n.b.put(HELD, logits);
+    }
 }
 
 /// Liger's fused linear cross-entropy: logits a chunk of tokens at a time, gradients made at once.
@@ -326,7 +381,6 @@ fn fused_loss(n: &mut Layers, x: Tensor, w: Tensor, vocab: u64) {
     let x16 = n.b.cast(x, dtype);
     // Inside the function the weight is cast once more, and goes when it returns.
     let copy = if w.dtype == dtype { 0 } else { bytes(w.numel(), dtype) };
-    let w16 = Tensor { dtype, ..w };
     let tokens = x.rows;
     let inc = vocab.div_ceil(x.cols.max(1));
     let chunk = tokens.div_ceil(inc.max(1)).max(1).next_power_of_two();
@@ -337,7 +391,7 @@ fn fused_loss(n: &mut Layers, x: Tensor, w: Tensor, vocab: u64) {
         temp += bytes(chunk * x.cols, dtype);
     }
     let flops = 3.0 * 2.0 * x.numel() as f64 * vocab as f64;
-    let _ = w16;
     let loss = n.b.early_gradient_loss(&[x16, w], dtype, temp, flops);
+    n.b.touch(x);
     n.b.touch(loss);
 }

@@ -14,6 +14,8 @@ pub(crate) enum Role {
     Qkv,
     AttentionOut,
     Mlp,
+    /// The output head: never quantized.
+    Head,
     /// Never adapted, never quantized: heads, routers.
     Outside,
 }
@@ -24,6 +26,10 @@ pub(crate) struct Layers<'c> {
     pub(crate) config: &'c StepConfig,
     /// Weights of the segment under way are trained.
     pub(crate) trained: bool,
+    /// "Attention" targets take the output projection in (not where its name is the MLP's too, as in GPT-2).
+    pub(crate) adapts_attention_out: bool,
+    /// The model's own loss does not cast logits to fp32 (encoders, T5).
+    pub(crate) plain_loss: bool,
     pub(crate) batch: u64,
     pub(crate) sequence: u64,
 }
@@ -34,6 +40,8 @@ impl<'c> Layers<'c> {
             b: Builder::new(config.autocast),
             config,
             trained: matches!(config.trained, Trained::All),
+            adapts_attention_out: true,
+            plain_loss: false,
             batch: config.batch,
             sequence: config.sequence,
         }
@@ -41,6 +49,11 @@ impl<'c> Layers<'c> {
 
     pub(crate) fn tokens(&self) -> u64 {
         self.batch.saturating_mul(self.sequence)
+    }
+
+    /// Whether the layers under way carry anything that is trained.
+    pub(crate) fn trains(&self) -> bool {
+        self.trained || matches!(self.config.trained, Trained::Adapters(_))
     }
 
     /// Format of weights that are not quantized: PEFT's k-bit preparation makes them fp32.
@@ -58,9 +71,11 @@ impl<'c> Layers<'c> {
         let hit = match lora.targets {
             LoraTargets::QV => matches!(role, Role::Query | Role::Value | Role::Qkv),
             LoraTargets::Attention => {
-                matches!(role, Role::Query | Role::Key | Role::Value | Role::Qkv | Role::AttentionOut)
+                matches!(role, Role::Query | Role::Key | Role::Value | Role::Qkv)
+                    || (role == Role::AttentionOut && self.adapts_attention_out)
             }
-            LoraTargets::AllLinear => role != Role::Outside,
+            LoraTargets::AllLinear => !matches!(role, Role::Outside | Role::Head),
+            LoraTargets::AllLinearAndHead => role != Role::Outside,
         };
         (hit && lora.rank > 0).then_some((lora.rank, lora.dropout))
     }
@@ -69,7 +84,7 @@ impl<'c> Layers<'c> {
     pub(crate) fn linear(&mut self, x: Tensor, out: u64, bias: bool, role: Role) -> Tensor {
         let adapter = self.adapted(role);
         let base = match self.config.quantization {
-            Some(q) if role != Role::Outside => self.quantized(x, out, bias, q),
+            Some(q) if !matches!(role, Role::Outside | Role::Head) => self.quantized(x, out, bias, q),
             _ => {
                 let w = self.weight(out, x.cols);
                 let b = bias.then(|| self.weight(out, 1));
@@ -115,6 +130,10 @@ impl<'c> Layers<'c> {
                 let temporary = bytes(numel, compute) + if double { bytes(blocks, Dtype::F32) } else { 0 };
                 (packed + scales + bytes(16, Dtype::F32), temporary)
             }
+            // Half a byte a weight, a 16-bit scale and a 4-bit zero per group of 128.
+            Quantization::Int4 => {
+                (bytes(numel.div_ceil(2), Dtype::U8) + bytes(numel.div_ceil(128), Dtype::F16) + bytes(numel.div_ceil(256), Dtype::U8), bytes(numel, compute))
+            }
             // int8 weights with a scale per row; the product works on int8 activations and an int32 result.
             Quantization::Int8 => {
                 (bytes(numel, Dtype::U8) + bytes(out, Dtype::F32), bytes(x.numel(), Dtype::U8) + bytes(x.rows * out, Dtype::F32))
@@ -153,6 +172,19 @@ impl<'c> Layers<'c> {
         self.b.cast(out, x.dtype)
     }
 
+    /// `T5LayerNorm`: the variance in fp32, the product in the wider format.
+    pub(crate) fn t5_norm(&mut self, x: Tensor) -> Tensor {
+        let w = self.weight(x.cols, 1);
+        let wide = self.b.cast(x, Dtype::F32);
+        let square = self.b.pow(wide);
+        let variance = self.b.mean(square);
+        let shifted = self.b.shift(variance);
+        let deviation = self.b.unary(shifted, Keep::Output, 1);
+        let normed = self.b.mul(x, deviation);
+        let normed = if w.dtype.is_half() { self.b.cast(normed, w.dtype) } else { normed };
+        self.b.mul(w, normed)
+    }
+
     fn normalize(&mut self, wide: Tensor) -> Tensor {
         let square = self.b.pow(wide);
         let variance = self.b.mean(square);
@@ -169,9 +201,9 @@ impl<'c> Layers<'c> {
     }
 
     /// Rotary embedding of one tensor: `x * cos + rotate_half(x) * sin` on `rotary` of its `head` columns.
-    pub(crate) fn rotary(&mut self, x: Tensor, cos: Tensor, sin: Tensor, head: u64, rotary: u64, interleaved: bool) -> Tensor {
+    pub(crate) fn rotary(&mut self, x: Tensor, cos: Tensor, sin: Tensor, head: u64, rotary: u64, cat: bool) -> Tensor {
         let share = |cols: u64| cols.saturating_mul(rotary) / head.max(1);
-        let partial = rotary < head;
+        let partial = rotary < head || cat;
         let (rot, pass) = if partial {
             let r = self.b.slice(x, share(x.cols));
             let p = self.b.slice(x, x.cols - share(x.cols));
@@ -184,7 +216,6 @@ impl<'c> Layers<'c> {
         let x2 = self.b.slice(rot, rot.cols / 2);
         let negated = self.b.scale(x2);
         let rotated = self.b.cat(&[negated, x1]);
-        let _ = interleaved;
         let c = self.b.mul(rotated, sin);
         let sum = self.b.add(a, c);
         match pass {
@@ -223,7 +254,7 @@ impl<'c> Layers<'c> {
     }
 
     fn flops(&self, shape: Heads, causal: bool) -> f64 {
-        let pairs = self.batch as f64 * shape.heads as f64 * self.sequence as f64 * shape.keys as f64;
+        let pairs = self.batch as f64 * shape.heads as f64 * shape.queries as f64 * shape.keys as f64;
         2.0 * pairs * (shape.head + shape.value_head) as f64 * if causal && shape.causal { 0.5 } else { 1.0 }
     }
 
@@ -236,7 +267,7 @@ impl<'c> Layers<'c> {
             if head == shape.head { t } else { self.b.copy(t, t.rows, t.cols / shape.head * head) }
         });
         let (queries, keys) = (q.rows, k.rows);
-        let padded = self.batch * self.sequence.next_multiple_of(128);
+        let padded = self.batch * shape.queries.next_multiple_of(128);
         let head_r = if head <= 192 { head.next_multiple_of(32) } else { 256 };
         // Backward: fp32 accumulator of the query's gradient and one fp32 a row; for grouped heads, gradients of keys and
         // values for every query head before they are summed (`flash_api.cpp`).
@@ -254,20 +285,24 @@ impl<'c> Layers<'c> {
         };
         let out = self.b.fused(&[q, k, v], queries, shape.heads * head, q.dtype, kernel);
         let out = if head == shape.head { out } else { self.b.slice(out, shape.heads * shape.head) };
-        if shape.value_head < shape.head { self.b.slice(out, shape.heads * shape.value_head) } else { out }
+        if shape.value_head < shape.head {
+            let cut = self.b.slice(out, shape.heads * shape.value_head);
+            return self.b.copy(cut, cut.rows, cut.cols);
+        }
+        if shape.contiguous_heads { self.b.copy(out, out.rows, out.cols) } else { out }
     }
 
     fn efficient(&mut self, q: Tensor, k: Tensor, v: Tensor, shape: Heads, mask: Option<Tensor>) -> Tensor {
         let (q, k, v) = (self.b.autocast_input(q), self.b.autocast_input(k), self.b.autocast_input(v));
         let (k, v) = if shape.kv_heads == shape.heads { (k, v) } else { self.repeat_kv(k, v, shape) };
-        let rows = self.batch * shape.heads * self.sequence;
+        let rows = self.batch * shape.heads * shape.queries;
         let mut back_temp = 4 * rows;
         if q.dtype.is_half() {
-            back_temp += self.batch * shape.heads * self.sequence.next_multiple_of(64) * shape.head.next_multiple_of(64) * 4;
+            back_temp += self.batch * shape.heads * shape.queries.next_multiple_of(64) * shape.head.next_multiple_of(64) * 4;
         }
         let kernel = Kernel {
             saves: 0b111 | SAVE_OUT | SAVE_AUX,
-            aux: round(4 * self.batch * shape.heads * self.sequence.next_multiple_of(32)) + 2 * 512,
+            aux: round(4 * self.batch * shape.heads * shape.queries.next_multiple_of(32)) + 2 * 512,
             back_temp,
             flops: self.flops(shape, false),
             ..Kernel::default()
@@ -275,7 +310,9 @@ impl<'c> Layers<'c> {
         let columns = shape.heads * shape.value_head;
         match mask {
             Some(m) => {
-                let m = self.b.autocast_input(m);
+                // A boolean mask becomes an additive one in the query's format, anew in every layer.
+                let m = if m.dtype == Dtype::U8 { self.b.converted(m, q.dtype) } else { self.b.cast(m, q.dtype) };
+                let kernel = Kernel { saves: kernel.saves | 0b1000, ..kernel };
                 self.b.fused(&[q, k, v, m], q.rows, columns, q.dtype, kernel)
             }
             None => self.b.fused(&[q, k, v], q.rows, columns, q.dtype, kernel),
@@ -290,7 +327,7 @@ impl<'c> Layers<'c> {
     /// `eager_attention_forward`.
     fn eager(&mut self, q: Tensor, k: Tensor, v: Tensor, shape: Heads, mask: Option<Tensor>) -> Tensor {
         let (k, v) = if shape.kv_heads == shape.heads { (k, v) } else { self.repeat_kv(k, v, shape) };
-        let rows = self.batch * shape.heads * self.sequence;
+        let rows = self.batch * shape.heads * shape.queries;
         let half = self.flops(shape, false) / 2.0;
         let scores = self.b.matmul(q, k, rows, shape.keys, half);
         let scaled = self.b.scale(scores);
@@ -312,13 +349,16 @@ impl<'c> Layers<'c> {
         self.b.copy(context, context.rows, context.cols)
     }
 
-    /// `_scaled_dot_product_attention_math`.
+    /// `_scaled_dot_product_attention_math`: in fp32 inside, whatever comes in, and outside autocast.
     fn math(&mut self, q: Tensor, k: Tensor, v: Tensor, shape: Heads, mask: Option<Tensor>) -> Tensor {
         let (q, k, v) = (self.b.autocast_input(q), self.b.autocast_input(k), self.b.autocast_input(v));
-        let q = self.b.scale(q);
+        let narrow = q.dtype;
+        let autocast = self.b.autocast.take();
+        let [q, k, v] = [q, k, v].map(|t| self.b.cast(t, Dtype::F32));
         let (k, v) = if shape.kv_heads == shape.heads { (k, v) } else { self.repeat_kv(k, v, shape) };
+        let q = self.b.scale(q);
         let k = self.b.scale(k);
-        let rows = self.batch * shape.heads * self.sequence;
+        let rows = self.batch * shape.heads * shape.queries;
         let half = self.flops(shape, false) / 2.0;
         let scores = self.b.matmul(q, k, rows, shape.keys, half);
         let masked = match mask {
@@ -327,7 +367,10 @@ impl<'c> Layers<'c> {
         };
         let probabilities = self.b.unary(masked, Keep::Output, 0);
         let dropped = self.b.dropout(probabilities, shape.dropout);
-        self.b.matmul(dropped, v, q.rows, shape.heads * shape.value_head, half)
+        let out = self.b.matmul(dropped, v, q.rows, shape.heads * shape.value_head, half);
+        let out = self.b.cast(out, narrow);
+        self.b.autocast = autocast;
+        if shape.contiguous_heads { self.b.copy(out, out.rows, out.cols) } else { out }
     }
 }
 
@@ -338,8 +381,12 @@ pub(crate) struct Heads {
     pub(crate) kv_heads: u64,
     pub(crate) head: u64,
     pub(crate) value_head: u64,
+    /// Queries of a sample.
+    pub(crate) queries: u64,
     /// Keys a query sees (sequence of the other side in cross-attention).
     pub(crate) keys: u64,
+    /// Query and key are laid out head by head (after a `cat`), so the context has to be copied back token by token.
+    pub(crate) contiguous_heads: bool,
     pub(crate) causal: bool,
     pub(crate) dropout: f64,
     /// Scores squashed by tanh (Gemma 2), in eager code.

@@ -48,7 +48,10 @@ pub(crate) struct Style {
     pub(crate) mlp_bias: bool,
     pub(crate) head_bias: bool,
     pub(crate) rotary_share: f64,
-    pub(crate) interleaved: bool,
+    /// Rotated and plain columns are put together by `cat`, which lays heads out one after another.
+    pub(crate) cat_rotary: bool,
+    /// Attention targets of adapters take the output projection in.
+    pub(crate) adapts_attention_out: bool,
     pub(crate) learned_positions: bool,
     pub(crate) scaled_embedding: bool,
     pub(crate) final_norm: bool,
@@ -87,7 +90,8 @@ impl Style {
             mlp_bias: bias(&["mlp", "all"]),
             head_bias: false,
             rotary_share: if model.positional == "rope" { 1.0 } else { 0.0 },
-            interleaved: false,
+            cat_rotary: false,
+            adapts_attention_out: true,
             learned_positions: model.positional == "learned",
             scaled_embedding: false,
             final_norm: true,
@@ -109,11 +113,13 @@ impl Style {
                 self.dropout = 0.1;
                 self.attention_dropout = 0.1;
                 self.upcast_softmax = false;
+                self.adapts_attention_out = false;
             }
             "Pythia" | "GPT-NeoX" | "Dolly" => {
                 self.fused_qkv = true;
                 self.residual = Residual::Parallel { shared_norm: false };
                 self.rotary_share = 0.25;
+                self.cat_rotary = true;
             }
             "Gemma" | "Gemma 2" | "Gemma 3" | "Gemma 3n" | "Gemma 4" => {
                 self.norm = Norm::Gemma;
@@ -128,11 +134,12 @@ impl Style {
                 self.fused_qkv = true;
                 self.qkv_by_slices = true;
                 self.fused_gate_up = true;
+                self.cat_rotary = true;
             }
             "GLM-4" | "ChatGLM" => {
                 self.fused_gate_up = true;
                 self.rotary_share = 0.5;
-                self.interleaved = true;
+                self.cat_rotary = true;
             }
             "OLMo 2" | "OLMo 3" => {
                 self.residual = Residual::PostNorm;

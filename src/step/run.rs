@@ -198,15 +198,17 @@ pub fn run_observed<O: Observer>(program: &Program, config: &StepConfig, walk: W
         m.forward_group(group, walk);
     }
     m.leave_autocast();
-    m.drop_slots(config.hold_outputs);
+    m.drop_slots();
     let forward_end = m.total;
     m.backward_all();
     debug_assert!(m.total >= m.base);
     // Whatever a held output still takes goes with the optimizer step.
     m.phase = Phase::Optimizer;
     let gradients_now = if accumulating { 0 } else { gradients };
-    let before = m.base.saturating_add(gradients_now);
+    let held = m.live[Category::Logits as usize];
+    let before = m.base.saturating_add(gradients_now).saturating_add(held);
     m.live = [0; CATEGORIES];
+    m.live[Category::Logits as usize] = held;
     m.live[Category::Gradients as usize] = gradients_now;
     m.total = before;
     m.largest = update.largest;
@@ -484,8 +486,9 @@ impl<'p, O: Observer> Machine<'p, O> {
         }
     }
 
-    fn drop_slots(&mut self, _hold_outputs: bool) {
-        for slot in 0..SLOTS {
+    /// Forward's locals go; what the caller holds (the last slot) stays.
+    fn drop_slots(&mut self) {
+        for slot in 0..SLOTS - 1 {
             let cell = std::mem::replace(&mut self.slots[slot], NOTHING);
             if let Some(&cell) = self.cells.get(cell as usize) {
                 self.release(cell.storage);

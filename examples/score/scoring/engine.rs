@@ -30,15 +30,14 @@ fn declined(why: &CannotEstimate) -> Reason {
     })
 }
 
-/// Replace by `enough_gpu::estimate::language::step` when it lands.
 #[allow(clippy::unnecessary_wraps)]
-fn step(_model: &LanguageModel, _config: &StepConfig) -> Result<Figures, Reason> {
-    let allocated = Bytes::ZERO;
+fn step(model: &LanguageModel, config: &StepConfig) -> Result<Figures, Reason> {
+    let found = estimate::language::step(model, config);
     Ok(Figures {
-        allocated,
-        reserved: allocated,
-        card: allocated,
-        forward_end: Some(allocated),
-        steady: Some(allocated),
+        allocated: found.peak,
+        reserved: found.peak,
+        card: found.peak,
+        forward_end: Some(found.forward_end),
+        steady: Some(found.steady),
     })
 }
