@@ -232,6 +232,17 @@ impl Builder {
         self.emit(&[t], t.rows, t.cols, dtype, BLANK)
     }
 
+    /// `torch.zeros`.
+    pub(crate) fn zeros(&mut self, rows: u64, cols: u64, dtype: Dtype) -> Tensor {
+        self.emit(&[], rows, cols, dtype, BLANK)
+    }
+
+    /// `torch.where(causal, x, min)`: keeps the condition.
+    pub(crate) fn masked(&mut self, t: Tensor) -> Tensor {
+        let op = Op { backward: Backward::Fresh, aux: bytes(t.cols * t.cols, Dtype::U8), saves: SAVE_AUX, ..BLANK };
+        self.emit(&[t], t.rows, t.cols, t.dtype, op)
+    }
+
     /// What a matrix product makes of an activation under autocast.
     pub(crate) fn autocast_input(&mut self, t: Tensor) -> Tensor {
         match self.autocast {

@@ -1,8 +1,150 @@
-//! Placeholder module.
-use super::style::Style;
-use super::{Program, StepConfig};
-use crate::catalog::LanguageModel;
+//! Encoders: BERT and its kin, with the masked-language head.
 
-pub(crate) fn encoder(_model: &LanguageModel, _style: &Style, _config: &StepConfig) -> Program {
-    Program::default()
+use super::builder::{Keep, Tensor, bytes};
+use super::language::{HIDDEN, MASK, TABLE, activate, cross_entropy, norm};
+use super::layers::{Heads, Layers, Role};
+use super::style::Style;
+use super::{AttentionKernel, Dtype, Program, StepConfig, Task, Trained};
+use crate::catalog::LanguageModel;
+use crate::project::Checkpointing;
+
+/// BERT as transformers writes it: norms after the sums, dropout before them.
+pub(crate) fn encoder(model: &LanguageModel, style: &Style, config: &StepConfig) -> Program {
+    let mut n = Layers::new(config);
+    n.plain_loss = true;
+    n.adapts_attention_out = false;
+    let layers = u64::from(model.layers);
+    let frozen = match config.trained {
+        Trained::AboveLayer(k) => k.min(layers),
+        Trained::Head => layers,
+        _ => 0,
+    };
+    embed(&mut n, model, style, frozen > 0);
+    let checkpointed = config.checkpointing == Checkpointing::PerBlock;
+    for (from, to) in [(0, frozen), (frozen, layers)] {
+        let mut left = to - from;
+        n.trained = matches!(config.trained, Trained::All | Trained::AboveLayer(_)) && from >= frozen;
+        while left > 0 {
+            let flows = n.b.peek(HIDDEN).is_some_and(|t| t.grad);
+            let times = if flows || !n.trains() { left } else { 1 };
+            n.b.repeat(times);
+            block(&mut n, model, style);
+            n.b.end_segment(checkpointed, false);
+            n.b.end_group();
+            left -= times;
+        }
+    }
+    n.trained = !matches!(config.trained, Trained::Adapters(_));
+    head(&mut n, model, style);
+    n.b.end_segment(false, true);
+    n.b.end_group();
+    n.b.program.batch_bytes += 2 * bytes(n.tokens(), Dtype::I64);
+    n.b.program
+}
+
+fn embed(n: &mut Layers, model: &LanguageModel, style: &Style, frozen: bool) {
+    n.trained = matches!(n.config.trained, Trained::All) && !frozen;
+    let hidden = u64::from(model.hidden);
+    let tokens = n.tokens();
+    let table = n.weight(u64::from(model.vocab), hidden);
+    let mut x = n.b.embedding(table, tokens);
+    let types = model
+        .extras
+        .split(',')
+        .find_map(|e| e.strip_prefix("token-types="))
+        .and_then(|t| t.parse().ok())
+        .unwrap_or(0);
+    if types > 0 {
+        let w = n.weight(types, hidden);
+        let t = n.b.embedding(w, tokens);
+        x = n.b.add(x, t);
+    }
+    if style.learned_positions {
+        let w = n.weight(u64::from(model.max_context.max(1)), hidden);
+        let p = n.b.embedding(w, n.sequence);
+        x = n.b.add(x, p);
+    }
+    let x = norm(n, style, x);
+    let mut x = n.b.dropout(x, style.dropout);
+    if n.config.checkpointing == Checkpointing::PerBlock && matches!(n.config.trained, Trained::Adapters(_)) {
+        x = n.b.require_grad(x);
+    }
+    let _ = (MASK, AttentionKernel::Eager);
+    n.b.put(HIDDEN, x);
+    n.b.put(TABLE, table);
+    n.b.end_segment(false, false);
+    n.b.end_group();
+}
+
+fn block(n: &mut Layers, model: &LanguageModel, style: &Style) {
+    let x = n.b.take(HIDDEN);
+    let (hidden, heads) = (u64::from(model.hidden), u64::from(model.heads));
+    let head = u64::from(model.head_dim);
+    let q = n.linear(x, heads * head, style.qkv_bias, Role::Query);
+    let k = n.linear(x, heads * head, style.qkv_bias, Role::Key);
+    let v = n.linear(x, heads * head, style.qkv_bias, Role::Value);
+    let shape = Heads {
+        heads,
+        kv_heads: heads,
+        head,
+        value_head: head,
+        queries: n.sequence,
+        keys: n.sequence,
+        contiguous_heads: false,
+        causal: false,
+        dropout: style.attention_dropout,
+        softcap: false,
+        upcast_softmax: false,
+    };
+    let context = n.attention(q, k, v, shape, None);
+    let out = n.linear(context, hidden, style.out_bias, Role::AttentionOut);
+    let middle = after(n, style, out, x);
+    let wide = n.linear(middle, u64::from(model.intermediate), style.mlp_bias, Role::Mlp);
+    let active = activate(n, style, wide);
+    let fed = n.linear(active, hidden, style.mlp_bias, Role::Mlp);
+    let out = after(n, style, fed, middle);
+    n.b.put(HIDDEN, out);
+}
+
+fn after(n: &mut Layers, style: &Style, out: Tensor, residual: Tensor) -> Tensor {
+    let dropped = n.b.dropout(out, style.dropout);
+    let sum = n.b.add(dropped, residual);
+    norm(n, style, sum)
+}
+
+fn head(n: &mut Layers, model: &LanguageModel, style: &Style) {
+    let x = n.b.take(HIDDEN);
+    let table = n.b.take(TABLE);
+    let hidden = u64::from(model.hidden);
+    match n.config.task {
+        Task::LanguageModel | Task::MaskedLanguageModel => {
+            let w = n.weight(hidden, hidden);
+            let b = n.weight(hidden, 1);
+            let t = n.b.linear(x, w, Some(b));
+            let t = activate(n, style, t);
+            let t = norm(n, style, t);
+            cross_entropy(n, t, table, u64::from(model.vocab), false, true);
+        }
+        Task::SequenceClassification => {
+            // Pooler on the first token, dropout, classifier.
+            let first = n.b.slice(x, x.cols / n.sequence.max(1));
+            let first = n.b.view(first, n.batch, hidden);
+            let w = n.weight(hidden, hidden);
+            let b = n.weight(hidden, 1);
+            let pooled = n.b.linear(first, w, Some(b));
+            let pooled = n.b.unary(pooled, Keep::Output, 0);
+            let pooled = n.b.dropout(pooled, style.dropout);
+            let w = n.weight(2, hidden);
+            let b = n.weight(2, 1);
+            let logits = n.b.linear(pooled, w, Some(b));
+            let loss = n.b.reduce(logits, 1, 1);
+            n.b.touch(loss);
+            n.b.touch(table);
+        }
+        Task::Embedding => {
+            let loss = n.b.reduce(x, 1, 1);
+            n.b.touch(loss);
+            n.b.touch(table);
+        }
+    }
 }

@@ -9,11 +9,11 @@ use super::{
 use crate::catalog::{LanguageKind, LanguageModel};
 use crate::project::Checkpointing;
 
-const HIDDEN: Slot = Slot(0);
+pub(crate) const HIDDEN: Slot = Slot(0);
 const COS: Slot = Slot(1);
 const SIN: Slot = Slot(2);
-const MASK: Slot = Slot(3);
-const TABLE: Slot = Slot(4);
+pub(crate) const MASK: Slot = Slot(3);
+pub(crate) const TABLE: Slot = Slot(4);
 const LOCAL_MASK: Slot = Slot(5);
 /// What the caller keeps alive through backward.
 pub(crate) const HELD: Slot = Slot(15);
@@ -156,10 +156,11 @@ fn rotary_columns(model: &LanguageModel, style: &Style) -> u64 {
     (f64::from(model.head_dim) * style.rotary_share) as u64
 }
 
-fn norm(n: &mut Layers, style: &Style, x: Tensor) -> Tensor {
+pub(crate) fn norm(n: &mut Layers, style: &Style, x: Tensor) -> Tensor {
     match style.norm {
         Norm::Rms => n.rms_norm(x),
         Norm::Gemma => n.gemma_norm(x),
+        Norm::T5 => n.t5_norm(x),
         Norm::Layer { weight, bias } => n.layer_norm(x, weight, bias),
     }
 }

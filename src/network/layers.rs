@@ -349,6 +349,23 @@ impl<'c> Layers<'c> {
         self.b.copy(context, context.rows, context.cols)
     }
 
+    /// T5's eager attention: scores, bias, mask, softmax.
+    pub(crate) fn eager_with_bias(&mut self, q: Tensor, k: Tensor, v: Tensor, shape: Heads, bias: Tensor, mask: Option<Tensor>) -> Tensor {
+        let rows = self.batch * shape.heads * shape.queries;
+        let half = self.flops(shape, false) / 2.0;
+        let scores = self.b.matmul(q, k, rows, shape.keys, half);
+        let scaled = self.b.scale(scores);
+        let biased = self.b.add(scaled, bias);
+        let masked = match mask {
+            Some(m) => self.b.add(biased, m),
+            None => biased,
+        };
+        let probabilities = self.b.softmax(masked, false);
+        let dropped = self.b.dropout(probabilities, shape.dropout);
+        let context = self.b.matmul(dropped, v, q.rows, shape.heads * shape.value_head, half);
+        self.b.copy(context, context.rows, context.cols)
+    }
+
     /// `_scaled_dot_product_attention_math`: in fp32 inside, whatever comes in, and outside autocast.
     fn math(&mut self, q: Tensor, k: Tensor, v: Tensor, shape: Heads, mask: Option<Tensor>) -> Tensor {
         let (q, k, v) = (self.b.autocast_input(q), self.b.autocast_input(k), self.b.autocast_input(v));

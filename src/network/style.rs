@@ -19,6 +19,7 @@ pub(crate) enum Activation {
 pub(crate) enum Norm {
     Rms,
     Gemma,
+    T5,
     Layer { weight: bool, bias: bool },
 }
 
@@ -60,6 +61,8 @@ pub(crate) struct Style {
     pub(crate) attention_softcap: bool,
     pub(crate) logit_softcap: bool,
     pub(crate) upcast_softmax: bool,
+    /// The router computes in fp32 from the input on.
+    pub(crate) wide_router: bool,
 }
 
 impl Style {
@@ -100,9 +103,15 @@ impl Style {
             attention_softcap: false,
             logit_softcap: false,
             upcast_softmax: true,
+            wide_router: model.attention.starts_with("mla"),
         };
         style.family(model.family);
         style
+    }
+
+    /// The plain-MLP, `LayerNorm` kind that GPT-NeoX began.
+    fn fused_classic(&self) -> bool {
+        self.activation == Activation::Gelu && self.mlp_bias
     }
 
     fn family(&mut self, family: &str) {
@@ -115,7 +124,19 @@ impl Style {
                 self.upcast_softmax = false;
                 self.adapts_attention_out = false;
             }
-            "Pythia" | "GPT-NeoX" | "Dolly" => {
+            "OPT" => {
+                self.activation = Activation::Relu;
+                self.dropout = 0.1;
+            }
+            "GPT-Neo" | "GPT-J" => self.activation = Activation::GeluNew,
+            "Transformer-XL" => {
+                self.activation = Activation::Relu;
+                self.dropout = 0.1;
+            }
+            "nanochat" => self.activation = Activation::ReluSquared,
+            "Falcon" => self.fused_qkv = true,
+            "MPT" | "BLOOM" | "StarCoder" | "InternLM2" | "InternLM2.5" | "Baichuan2" | "Qwen" => self.fused_qkv = true,
+            "Pythia" | "GPT-NeoX" | "StableLM" if self.fused_classic() => {
                 self.fused_qkv = true;
                 self.residual = Residual::Parallel { shared_norm: false };
                 self.rotary_share = 0.25;
@@ -130,10 +151,16 @@ impl Style {
                     self.logit_softcap = true;
                 }
             }
-            "Phi-3" | "Phi-4" => {
+            "Phi" if self.norm == Norm::Rms => {
                 self.fused_qkv = true;
                 self.qkv_by_slices = true;
                 self.fused_gate_up = true;
+                self.cat_rotary = true;
+            }
+            // phi-1, phi-1.5, phi-2: one norm for both branches, half of each head rotated.
+            "Phi" if self.residual == (Residual::Parallel { shared_norm: true }) => {
+                self.activation = Activation::GeluNew;
+                self.rotary_share = 0.5;
                 self.cat_rotary = true;
             }
             "GLM-4" | "ChatGLM" => {
@@ -145,11 +172,15 @@ impl Style {
                 self.residual = Residual::PostNorm;
                 self.post_norms = false;
             }
-            "BERT" | "RoBERTa" | "XLM-R" | "BGE" | "BGE-M3" | "MiniLM" | "ERNIE" | "DeBERTa-v3" => {
+            "BERT" | "RoBERTa" | "XLM-R" | "BGE" | "BGE-M3" | "MiniLM" | "ERNIE" | "DeBERTa-v3" | "DistilBERT" | "XLNet"
+            | "BART" => {
                 self.dropout = 0.1;
                 self.attention_dropout = 0.1;
             }
-            "T5" | "mT5" | "FLAN-T5" | "UMT5" => {
+            "T5" => {
+                self.norm = Norm::T5;
+                // T5's plain MLP has a ReLU, its gated one (1.1, mT5, FLAN) transformers' `gelu_new`.
+                self.activation = if self.activation == Activation::Silu { Activation::GeluNew } else { Activation::Relu };
                 self.dropout = 0.1;
                 self.attention_dropout = 0.1;
             }
