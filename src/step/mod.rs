@@ -1,9 +1,11 @@
 //! One training step, run symbolically: the tape, liveness, the caching allocator, the timeline.
 
+mod allocator;
 mod optimizer;
 mod run;
 
 pub use crate::network::{
     AttentionKernel, Dtype, Loss, Quantization, StepConfig, StepImpl, Task, Trained,
 };
+pub use allocator::Allocator;
 pub use run::*;

@@ -689,3 +689,18 @@ impl<'p, O: Observer> Machine<'p, O> {
         }
     }
 }
+
+/// Puts weights and optimizer state into a simulated allocator, tensor by tensor, as they lie there between steps.
+pub fn lay_out(program: &Program, config: &StepConfig, allocator: &mut super::Allocator) {
+    for w in &program.weights {
+        let state = optimizer::update(std::slice::from_ref(w), config).state / w.times.max(1);
+        for _ in 0..w.times {
+            allocator.resident(w.stored);
+            if w.trained && state > 0 {
+                allocator.resident(state / 2);
+                allocator.resident(state - state / 2);
+            }
+        }
+    }
+    allocator.resident(program.batch_bytes);
+}
