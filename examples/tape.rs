@@ -32,7 +32,7 @@ fn main() {
         adapter: if has("pure") { Dtype::Bf16 } else { Dtype::F32 }, optimizer: Optimizer::AdamW, optimizer_impl: StepImpl::Fused,
         checkpointing: if has("ck") { Checkpointing::PerBlock } else { Checkpointing::Off }, reentrant: false,
         attention: if has("eager") { AttentionKernel::Eager } else if has("math") { AttentionKernel::Math } else if has("sdpa") { AttentionKernel::Sdpa } else { AttentionKernel::Flash },
-        loss: if has("chunked") { Loss::FusedChunked } else if has("noup") { Loss::NoUpcast } else { Loss::Upcast }, hold_outputs: false, accumulation: 1,
+        loss: if has("chunked") { Loss::FusedChunked } else if has("noup") { Loss::NoUpcast } else { Loss::Upcast }, hold_outputs: false, accumulation: 1, shards: Shards::default(),
     };
     let p = network::language(&m, &cfg);
     let mut see = See::default();

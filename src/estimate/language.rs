@@ -1,8 +1,11 @@
 //! Language models: the step run symbolically.
 
-use crate::catalog::LanguageModel;
+use super::{CannotEstimate, EstimateMethod, MemoryEstimate, Moment, Part, Resolved, TimelinePoint, overhead, stack};
+use crate::catalog::{Gpu, LanguageKind, LanguageModel};
 use crate::network;
-use crate::step::{self, StepConfig, StepResult, Walk};
+use crate::project::{CustomModel, Field, Objective, Offload, Project, Sharding};
+use crate::step::{self, Category, Live, Observer, Phase, Shards, StepConfig, StepResult, Task, Walk};
+use crate::units::{Bytes, GIB};
 
 /// One training step of a language model, every switch given.
 pub fn step(model: &LanguageModel, config: &StepConfig) -> StepResult {
@@ -15,10 +18,233 @@ pub fn step_in_full(model: &LanguageModel, config: &StepConfig) -> StepResult {
 }
 
 /// Reserved memory of a step by simulating the caching allocator over the full walk.
-pub fn reserved(model: &LanguageModel, config: &StepConfig) -> u64 {
+pub fn reserved(model: &LanguageModel, config: &StepConfig) -> Bytes {
     let program = network::language(model, config);
     let mut allocator = step::Allocator::default();
     step::lay_out(&program, config, &mut allocator);
     step::run_observed(&program, config, Walk::Full, &mut allocator);
-    allocator.peak()
+    Bytes(allocator.peak())
+}
+
+/// Largest number of bytes that the sums are trusted with: a thousand petabytes.
+const TOO_LARGE: f64 = 1e18;
+
+/// Slack of the caching allocator beside live tensors when the card is nearly full: what is cached but does not fit the
+/// next request. With expandable segments (PyTorch 2.1 and later, where set) it is smaller.
+const SLACK: f64 = 0.03;
+
+/// A decoder given by its numbers.
+pub fn custom(model: &CustomModel) -> LanguageModel {
+    let clip = |n: u64| u32::try_from(n).unwrap_or(u32::MAX);
+    LanguageModel {
+        kind: LanguageKind::Decoder,
+        family: "Llama 3",
+        params_active: 0,
+        layers: clip(model.layers),
+        hidden: clip(model.hidden),
+        intermediate: clip(model.intermediate),
+        heads: clip(model.heads),
+        kv_heads: clip(model.kv_heads),
+        head_dim: clip(model.hidden / model.heads.max(1)),
+        vocab: clip(model.vocab),
+        tied_embeddings: model.tied_embeddings,
+        gated: true,
+        norm: "rmsnorm",
+        attention: "full",
+        moe_experts: 0,
+        moe_active: 0,
+        moe_shared: 0,
+        moe_intermediate: 0,
+        dense_layers_first: "",
+        max_context: 0,
+        bias: "no",
+        positional: "rope",
+        extras: "",
+    }
+}
+
+/// Memory of one training step on one of the project's cards.
+pub fn memory(project: &Project, model: &LanguageModel, gpu: Option<&Gpu>) -> Result<MemoryEstimate, CannotEstimate> {
+    check(project, model)?;
+    let plan = Plan::of(project, model, gpu);
+    let program = network::language(model, &plan.config);
+    let result = step::run(&program, &plan.config, Walk::Ends);
+    Ok(plan.estimate(project, gpu, &result))
+}
+
+/// The course of one step, for the picture: at most `points` points.
+pub fn timeline(project: &Project, model: &LanguageModel, gpu: Option<&Gpu>, points: usize) -> Vec<TimelinePoint> {
+    if check(project, model).is_err() {
+        return Vec::new();
+    }
+    let plan = Plan::of(project, model, gpu);
+    let program = network::language(model, &plan.config);
+    let mut course = Course::default();
+    let result = step::run_observed(&program, &plan.config, Walk::Full, &mut course);
+    course.points(&plan, &result, points)
+}
+
+fn check(project: &Project, model: &LanguageModel) -> Result<(), CannotEstimate> {
+    let wrong = [
+        (project.micro_batch == 0, Field::MicroBatch),
+        (project.accumulation == 0, Field::Accumulation),
+        (project.sequence == 0, Field::Sequence),
+        (model.layers == 0, Field::CustomLayers),
+        (model.hidden == 0, Field::CustomHidden),
+        (model.heads == 0 || model.head_dim == 0, Field::CustomHeads),
+        (model.kv_heads == 0, Field::CustomKvHeads),
+        (model.vocab == 0, Field::CustomVocab),
+        (project.method.is_adapter() && project.lora.rank == 0, Field::LoraRank),
+    ];
+    if let Some((_, field)) = wrong.into_iter().find(|(bad, _)| *bad) {
+        return Err(CannotEstimate::OutOfRange(field));
+    }
+    // Everything that is multiplied later stays far inside 64 bits.
+    let tokens = project.micro_batch as f64 * project.sequence as f64 * 2.0;
+    let widest = [model.hidden, model.intermediate, model.vocab, model.moe_intermediate, 4096].into_iter().max().unwrap_or(0);
+    let experts = f64::from(model.moe_experts.max(1));
+    let layer = f64::from(model.hidden) * f64::from(widest) * experts * 16.0;
+    let scores = project.micro_batch as f64 * (project.sequence as f64).powi(2) * f64::from(model.heads) * 16.0;
+    let rank = f64::from(widest) * project.lora.rank as f64 * 16.0;
+    let worst = (layer + tokens * f64::from(widest) * 64.0 + scores + rank) * f64::from(model.layers);
+    if worst.is_finite() && worst < TOO_LARGE { Ok(()) } else { Err(CannotEstimate::TooLarge) }
+}
+
+/// A step on one of several cards.
+struct Plan {
+    config: StepConfig,
+    sharding: Sharding,
+    count: u64,
+    /// Parts of the layers on this card under a device map.
+    share: f64,
+}
+
+impl Plan {
+    fn of(project: &Project, model: &LanguageModel, gpu: Option<&Gpu>) -> Self {
+        let task = if model.kind == LanguageKind::Encoder { Task::SequenceClassification } else { Task::LanguageModel };
+        let mut config = stack::configure(project, u64::from(model.layers), task, gpu);
+        let count = u64::from(project.hardware.count.max(1));
+        let sharding = match project.hardware.sharding {
+            _ if count == 1 && project.hardware.sharding != Sharding::Zero3Offload => Sharding::Ddp,
+            Sharding::Auto => Sharding::Zero3,
+            chosen => chosen,
+        };
+        config.shards = match sharding {
+            Sharding::Zero1 => Shards { optimizer: count, ..Shards::default() },
+            Sharding::Zero2 => Shards { optimizer: count, gradients: count, ..Shards::default() },
+            Sharding::Zero3 | Sharding::Zero3Offload => Shards { weights: count, gradients: count, optimizer: count },
+            _ => Shards::default(),
+        };
+        let share = if sharding == Sharding::DeviceMap { 1.0 / count as f64 } else { 1.0 };
+        Self { config, sharding, count, share }
+    }
+
+    fn estimate(&self, project: &Project, gpu: Option<&Gpu>, r: &StepResult) -> MemoryEstimate {
+        let mut host = Bytes::ZERO;
+        let mut weights = r.weights;
+        let mut optimizer = r.optimizer;
+        let full = self.sharding == Sharding::Zero3Offload;
+        // Paged states are in unified memory: they leave the card when it is full.
+        let paged = matches!(
+            project.optimizer,
+            crate::project::Optimizer::PagedAdamW | crate::project::Optimizer::PagedAdamW8bit
+        );
+        if full || matches!(project.offload, Offload::Optimizer | Offload::All) || paged {
+            host += optimizer;
+            optimizer = Bytes::ZERO;
+        }
+        if full || matches!(project.offload, Offload::Weights | Offload::All) {
+            host += weights;
+            weights = Bytes::ZERO;
+        }
+        let mut parts = [Bytes::ZERO; 7];
+        let at = |c: Category| Bytes(r.at_peak[c as usize]);
+        parts[Part::Weights as usize] = (weights + at(Category::WeightCopies)).scale(self.share);
+        parts[Part::Gradients as usize] = at(Category::Gradients).scale(self.share);
+        parts[Part::Optimizer as usize] = optimizer.scale(self.share);
+        parts[Part::Activations as usize] = at(Category::Activations).scale(self.share) + r.batch;
+        parts[Part::Logits as usize] = at(Category::Logits);
+        parts[Part::Temporaries as usize] = at(Category::Temporaries);
+        if project.ema {
+            parts[Part::Optimizer as usize] += r.weights;
+        }
+        if project.objective == Objective::Preference && !project.method.is_adapter() {
+            // The frozen reference model.
+            parts[Part::Weights as usize] += weights;
+        }
+        if self.count > 1 && self.sharding == Sharding::Ddp {
+            // DDP's reducer keeps the gradients a second time, in its buckets.
+            parts[Part::Temporaries as usize] += r.gradients;
+        }
+        let allocated: Bytes = parts.into_iter().sum();
+        let slack = allocated.scale(SLACK);
+        let reserved = allocated + slack;
+        let outside = overhead::context(gpu)
+            + overhead::workspaces(gpu)
+            + overhead::communication(project.hardware.count)
+            + overhead::desktop(project);
+        parts[Part::Overhead as usize] = slack + outside;
+        let (attention, loss, optimizer_impl) = stack::resolved(&self.config);
+        MemoryEstimate {
+            parts,
+            allocated,
+            reserved,
+            card: reserved + outside,
+            band: if self.count > 1 { 0.14 } else { 0.08 },
+            moment: moment(r.phase),
+            largest: r.largest_at_peak,
+            host: host + Bytes(2 * GIB) + r.weights.scale(self.share),
+            timeline: Vec::new(),
+            method: EstimateMethod::Symbolic,
+            resolved: Resolved { attention, loss, optimizer_impl, sharding: self.sharding },
+        }
+    }
+}
+
+const fn moment(phase: Phase) -> Moment {
+    match phase {
+        Phase::Forward => Moment::Forward,
+        Phase::Loss => Moment::Loss,
+        Phase::Backward => Moment::Backward,
+        Phase::Optimizer => Moment::Optimizer,
+    }
+}
+
+/// Writes down the course of a step.
+#[derive(Default)]
+struct Course {
+    ticks: Vec<(Phase, Live)>,
+}
+
+impl Observer for Course {
+    fn tick(&mut self, phase: Phase, live: &Live, scratch: u64) {
+        let mut live = *live;
+        live[Category::Temporaries as usize] += scratch;
+        self.ticks.push((phase, live));
+    }
+}
+
+impl Course {
+    /// The highest tick of each stretch, so that no peak is lost.
+    fn points(&self, plan: &Plan, r: &StepResult, points: usize) -> Vec<TimelinePoint> {
+        let stretch = self.ticks.len().div_ceil(points.max(1)).max(1);
+        let total = |l: &Live| l.iter().sum::<u64>();
+        let count = self.ticks.len().max(1) as f64;
+        self.ticks
+            .chunks(stretch)
+            .enumerate()
+            .filter_map(|(k, chunk)| {
+                let (phase, live) = chunk.iter().max_by_key(|(_, live)| total(live))?;
+                let at = |c: Category| Bytes(live[c as usize]);
+                let mut parts = [Bytes::ZERO; 7];
+                parts[Part::Weights as usize] = (r.weights + at(Category::WeightCopies)).scale(plan.share);
+                parts[Part::Gradients as usize] = at(Category::Gradients).scale(plan.share);
+                parts[Part::Optimizer as usize] = r.optimizer.scale(plan.share);
+                parts[Part::Activations as usize] = at(Category::Activations).scale(plan.share);
+                parts[Part::Logits as usize] = at(Category::Logits);
+                parts[Part::Temporaries as usize] = at(Category::Temporaries);
+                Some(TimelinePoint { moment: moment(*phase), at: (k * stretch) as f64 / count, parts })
+            })
+            .collect()
+    }
 }

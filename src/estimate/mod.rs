@@ -4,10 +4,12 @@
 
 pub mod language;
 pub mod measured;
+pub mod overhead;
+pub mod stack;
 pub mod time;
 pub use time::time;
 
-use crate::catalog::{Catalog, Domain, Gpu};
+use crate::catalog::{Catalog, Gpu};
 use crate::project::Project;
 use crate::units::{Bytes, Flops, Seconds};
 
@@ -86,6 +88,8 @@ pub struct MemoryEstimate {
     pub band: f64,
     /// When the peak is.
     pub moment: Moment,
+    /// The largest single allocation at the peak: what fails first where the card is too small.
+    pub largest: Bytes,
     /// Main memory of the computer that the run needs.
     pub host: Bytes,
     /// The course of the step, for the picture.
@@ -181,12 +185,40 @@ pub enum CannotEstimate {
 /// Memory of one training step of `project` on one of its cards. `gpu` decides kernels (flash attention needs
 /// Ampere) and overheads; without one a typical current card is assumed.
 pub fn memory(project: &Project, gpu: Option<&Gpu>, catalog: &Catalog) -> Result<MemoryEstimate, CannotEstimate> {
+    match subject(project, catalog)? {
+        Subject::Custom(model) => language::memory(project, &model, gpu),
+        Subject::Language(model) => language::memory(project, model, gpu),
+        Subject::Other(model) => measured::memory(project, model, gpu),
+    }
+}
+
+/// The course of one step, for the picture, in at most `points` points; empty where it cannot be estimated.
+pub fn timeline(project: &Project, gpu: Option<&Gpu>, catalog: &Catalog, points: usize) -> Vec<TimelinePoint> {
+    match subject(project, catalog) {
+        Ok(Subject::Custom(model)) => language::timeline(project, &model, gpu, points),
+        Ok(Subject::Language(model)) => language::timeline(project, model, gpu, points),
+        Ok(Subject::Other(model)) => measured::memory(project, model, gpu).map(|m| m.timeline).unwrap_or_default(),
+        Err(_) => Vec::new(),
+    }
+}
+
+/// What is trained.
+enum Subject<'a> {
+    Custom(crate::catalog::LanguageModel),
+    Language(&'a crate::catalog::LanguageModel),
+    Other(&'a crate::catalog::Model),
+}
+
+fn subject<'a>(project: &Project, catalog: &'a Catalog) -> Result<Subject<'a>, CannotEstimate> {
     if project.model.is_empty() {
-        return Err(CannotEstimate::NoModel);
+        return match &project.custom {
+            Some(custom) => Ok(Subject::Custom(language::custom(custom))),
+            None => Err(CannotEstimate::NoModel),
+        };
     }
     let model = catalog.model(&project.model).ok_or_else(|| CannotEstimate::UnknownModel(project.model.clone()))?;
-    match model.domain {
-        Domain::Language => Err(CannotEstimate::NoModel),
-        _ => measured::memory(project, model, gpu),
-    }
+    Ok(match model.language() {
+        Some(language) => Subject::Language(language),
+        None => Subject::Other(model),
+    })
 }

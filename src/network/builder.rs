@@ -188,6 +188,7 @@ impl Builder {
     /// A weight that is stored in other than its own format.
     pub(crate) fn stored_weight(&mut self, rows: u64, cols: u64, dtype: Dtype, trained: bool, stored: u64) -> Tensor {
         let numel = rows.saturating_mul(cols);
+        self.segment.weight_bytes = self.segment.weight_bytes.saturating_add(stored);
         self.program.weights.push(Weight { numel, stored, dtype, trained, times: self.times, rows: if cols > 1 && rows > 1 { rows } else { 1 } });
         self.value(rows, cols, dtype, Kind::Weight { trained }, NONE, trained)
     }
@@ -446,6 +447,13 @@ impl Builder {
         self.emit_kind(inputs, rows, cols, dtype, kernel.kind, op)
     }
 
+    /// What the last operator keeps beside its output are logits.
+    pub(crate) fn logits_aux(&mut self) {
+        if let Some(op) = self.segment.ops.last_mut() {
+            op.logits_aux = true;
+        }
+    }
+
     /// Marks a value as logits, to be shown apart.
     pub(crate) fn as_logits(&mut self, t: Tensor) -> Tensor {
         if let Some(v) = self.segment.values.get_mut(t.id as usize)
@@ -491,6 +499,7 @@ const BLANK: Op = Op {
     backward: Backward::None,
     back_temp: 0,
     cached: false,
+    logits_aux: false,
     flops: 0.0,
 };
 

@@ -169,4 +169,23 @@ pub struct StepConfig {
     pub hold_outputs: bool,
     /// Micro-batches per optimizer step.
     pub accumulation: u64,
+    /// Over how many cards each kind of resident memory is divided.
+    pub shards: Shards,
+}
+
+/// Division of resident memory over cards (`ZeRO`, FSDP); 1 = not divided.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shards {
+    /// Weights: gathered layer by layer, the next one while this one works.
+    pub weights: u64,
+    /// Gradients: reduced and scattered as each layer's come.
+    pub gradients: u64,
+    /// Optimizer state and master weights.
+    pub optimizer: u64,
+}
+
+impl Default for Shards {
+    fn default() -> Self {
+        Self { weights: 1, gradients: 1, optimizer: 1 }
+    }
 }

@@ -6,7 +6,6 @@ use super::layers::{Heads, Layers, Role};
 use super::style::Style;
 use super::{AttentionKernel, Dtype, Program, StepConfig, Task, Trained};
 use crate::catalog::LanguageModel;
-use crate::project::Checkpointing;
 
 /// BERT as transformers writes it: norms after the sums, dropout before them.
 pub(crate) fn encoder(model: &LanguageModel, style: &Style, config: &StepConfig) -> Program {
@@ -20,7 +19,7 @@ pub(crate) fn encoder(model: &LanguageModel, style: &Style, config: &StepConfig)
         _ => 0,
     };
     embed(&mut n, model, style, frozen > 0);
-    let checkpointed = config.checkpointing == Checkpointing::PerBlock;
+    let checkpointed = config.checkpointing.recomputes();
     for (from, to) in [(0, frozen), (frozen, layers)] {
         let mut left = to - from;
         n.trained = matches!(config.trained, Trained::All | Trained::AboveLayer(_)) && from >= frozen;
@@ -66,7 +65,7 @@ fn embed(n: &mut Layers, model: &LanguageModel, style: &Style, frozen: bool) {
     }
     let x = norm(n, style, x);
     let mut x = n.b.dropout(x, style.dropout);
-    if n.config.checkpointing == Checkpointing::PerBlock && matches!(n.config.trained, Trained::Adapters(_)) {
+    if n.config.checkpointing.recomputes() && matches!(n.config.trained, Trained::Adapters(_)) {
         x = n.b.require_grad(x);
     }
     let _ = (MASK, AttentionKernel::Eager);

@@ -6,7 +6,6 @@ use super::layers::{Heads, Layers, Role};
 use super::style::{Norm, Style};
 use super::{AttentionKernel, Dtype, Program, Slot, StepConfig, Trained};
 use crate::catalog::LanguageModel;
-use crate::project::Checkpointing;
 
 /// Position bias of the self-attention of the stack under way: first layer makes it, all use it.
 const BIAS: Slot = Slot(6);
@@ -82,7 +81,7 @@ fn start(n: &mut Layers, model: &LanguageModel, style: &Style, table: Tensor, se
         x = norm(n, style, x);
     }
     let mut x = n.b.dropout(x, style.dropout);
-    if n.config.checkpointing == Checkpointing::PerBlock && matches!(n.config.trained, Trained::Adapters(_)) {
+    if n.config.checkpointing.recomputes() && matches!(n.config.trained, Trained::Adapters(_)) {
         x = n.b.require_grad(x);
     }
     n.b.put(HIDDEN, x);
@@ -92,7 +91,7 @@ fn start(n: &mut Layers, model: &LanguageModel, style: &Style, table: Tensor, se
 
 fn stack(n: &mut Layers, model: &LanguageModel, style: &Style, side: Side) {
     let layers = u64::from(model.layers);
-    let checkpointed = n.config.checkpointing == Checkpointing::PerBlock;
+    let checkpointed = n.config.checkpointing.recomputes();
     let heads = u64::from(model.heads);
     if side.decoder && n.config.attention == AttentionKernel::Eager {
         let dtype = n.config.weights;
@@ -143,7 +142,7 @@ fn biases(n: &mut Layers, heads: u64, side: Side, first: bool) -> (Option<Tensor
         let dtype = n.b.autocast.unwrap_or(n.config.weights);
         let zeros = n.b.zeros(heads * side.queries, side.memory, dtype);
         // With checkpointing the zeros are told to want a gradient, or the first block would get none.
-        if n.config.checkpointing == Checkpointing::PerBlock { n.b.require_grad(zeros) } else { zeros }
+        if n.config.checkpointing.recomputes() { n.b.require_grad(zeros) } else { zeros }
     });
     (Some(bias), cross)
 }

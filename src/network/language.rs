@@ -7,7 +7,6 @@ use super::{
     AttentionKernel, Dtype, Kind, Loss, Program, SAVE_OUT, Slot, StepConfig, Task, Trained,
 };
 use crate::catalog::{LanguageKind, LanguageModel};
-use crate::project::Checkpointing;
 
 pub(crate) const HIDDEN: Slot = Slot(0);
 const COS: Slot = Slot(1);
@@ -72,7 +71,7 @@ fn decoder(model: &LanguageModel, style: &Style, config: &StepConfig) -> Program
         _ => 0,
     };
     embed(&mut n, model, style, frozen > 0);
-    let checkpointed = config.checkpointing == Checkpointing::PerBlock;
+    let checkpointed = config.checkpointing.recomputes();
     let dense = if model.moe_experts > 0 { dense_layers(model) } else { 0 };
     let pattern = Pattern::of(model, config);
     // Runs of alike layers: frozen or not, dense or with experts.
@@ -128,7 +127,7 @@ fn embed(n: &mut Layers, model: &LanguageModel, style: &Style, frozen: bool) {
         x = n.b.add(x, p);
         x = n.b.dropout(x, style.dropout);
     }
-    if n.config.checkpointing == Checkpointing::PerBlock && matches!(n.config.trained, Trained::Adapters(_)) {
+    if n.config.checkpointing.recomputes() && matches!(n.config.trained, Trained::Adapters(_)) {
         x = n.b.require_grad(x);
     }
     if style.rotary_share > 0.0 {
@@ -344,6 +343,9 @@ pub(crate) fn cross_entropy(n: &mut Layers, x: Tensor, w: Tensor, vocab: u64, so
     if n.config.loss == Loss::FusedChunked {
         return fused_loss(n, x, w, vocab);
     }
+    if let Loss::ChunkedLoss { chunk } = n.config.loss {
+        return chunked_loss(n, x, w, vocab, chunk);
+    }
     let b = bias.then(|| n.weight(vocab, 1));
     let logits = n.b.linear(x, w, b);
     let mut logits = n.b.as_logits(logits);
@@ -374,6 +376,30 @@ pub(crate) fn cross_entropy(n: &mut Layers, x: Tensor, w: Tensor, vocab: u64, so
     if n.config.hold_outputs {
         n.b.put(HELD, logits);
     }
+}
+
+/// Output head and cross-entropy a chunk of tokens at a time (torchtune: eight chunks; `LitGPT`: 128 tokens): logits and
+/// log-probabilities stay, the gradient is only ever one chunk.
+fn chunked_loss(n: &mut Layers, x: Tensor, w: Tensor, vocab: u64, chunk: u64) {
+    let tokens = x.rows;
+    let chunk = if chunk == 0 { tokens.div_ceil(8) } else { chunk.min(tokens) };
+    let x = n.b.autocast_input(x);
+    let w = n.b.autocast_weight(w);
+    let kept = bytes(tokens * vocab, x.dtype);
+    // torchtune casts each chunk to fp32 for the loss, and so its log-probabilities; LitGPT does not.
+    let wide = if n.config.loss == (Loss::ChunkedLoss { chunk: 0 }) { Dtype::F32 } else { x.dtype };
+    let saved = bytes(tokens * vocab, wide);
+    let kernel = Kernel {
+        saves: u8::from(w.grad) | u8::from(x.grad) << 1 | super::SAVE_AUX,
+        aux: kept + saved,
+        temp: bytes(chunk * vocab, wide),
+        back_temp: 2 * bytes(chunk * vocab, wide),
+        flops: 2.0 * x.numel() as f64 * vocab as f64,
+        kind: Kind::Activation,
+    };
+    let loss = n.b.fused(&[x, w], 1, 1, Dtype::F32, kernel);
+    n.b.logits_aux();
+    n.b.touch(loss);
 }
 
 /// Liger's fused linear cross-entropy: logits a chunk of tokens at a time, gradients made at once.

@@ -96,6 +96,8 @@ pub struct Op {
     pub back_temp: u64,
     /// Autocast keeps the output alive until it is left.
     pub cached: bool,
+    /// What is kept beside the output are logits.
+    pub logits_aux: bool,
     /// Floating-point operations, forward.
     pub flops: f64,
 }
@@ -115,8 +117,8 @@ pub struct Segment {
     pub checkpointed: bool,
     /// It is the head and loss: shown apart.
     pub is_loss: bool,
-    /// Bytes that run beside the step in this segment (frozen encoders under `no_grad`).
-    pub resident: u64,
+    /// Bytes of the segment's own weights as they are stored.
+    pub weight_bytes: u64,
 }
 
 /// Segments that repeat one after another.

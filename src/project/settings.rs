@@ -321,6 +321,13 @@ impl Default for Lora {
     }
 }
 
+impl Checkpointing {
+    /// True where whole blocks are computed again.
+    pub const fn recomputes(self) -> bool {
+        matches!(self, Self::PerBlock | Self::Offloaded)
+    }
+}
+
 impl Method {
     /// True where only adapters are trained.
     pub fn is_adapter(self) -> bool {

@@ -5,7 +5,7 @@ mod optimizer;
 mod run;
 
 pub use crate::network::{
-    AttentionKernel, Dtype, Loss, Quantization, StepConfig, StepImpl, Task, Trained,
+    AttentionKernel, Dtype, Loss, Quantization, Shards, StepConfig, StepImpl, Task, Trained,
 };
 pub use allocator::Allocator;
 pub use run::*;

@@ -9,6 +9,8 @@
 //! is affine in the repetition, so its highest point lies at one of the ends, which are walked.
 
 use super::optimizer;
+use crate::network::{Shards, StepImpl};
+use crate::project::Checkpointing;
 use crate::network::{Backward, Group, Id, Kind, NONE, Op, Program, SAVE_AUX, SAVE_OUT, SLOTS, Segment, StepConfig, Value};
 use crate::units::Bytes;
 
@@ -151,6 +153,15 @@ struct Machine<'p, O: Observer> {
     peaks: [u64; 3],
     accumulating: bool,
     early_stop: bool,
+    /// Inputs of checkpointed segments wait in main memory.
+    offloads: bool,
+    /// The optimizer takes each gradient as it comes.
+    in_backward: bool,
+    shards: Shards,
+    /// Whole weights of the segment at work and of the next, where weights are divided.
+    gathered: u64,
+    /// Gradients that the segment under way has left.
+    fresh_gradients: u64,
     observer: &'p mut O,
 }
 
@@ -161,9 +172,13 @@ pub fn run(program: &Program, config: &StepConfig, walk: Walk) -> StepResult {
 
 /// The same, with an observer.
 pub fn run_observed<O: Observer>(program: &Program, config: &StepConfig, walk: Walk, observer: &mut O) -> StepResult {
-    let weights = program.weights.iter().map(crate::network::Weight::bytes).fold(program.buffers, u64::saturating_add);
-    let update = optimizer::update(&program.weights, config);
-    let gradients = optimizer::gradient_bytes(&program.weights);
+    let shards = config.shards;
+    let whole = program.weights.iter().map(crate::network::Weight::bytes).fold(program.buffers, u64::saturating_add);
+    let weights = whole / shards.weights.max(1);
+    let mut update = optimizer::update(&program.weights, config);
+    update.state /= shards.optimizer.max(1);
+    update.temporary /= shards.optimizer.max(1);
+    let gradients = optimizer::gradient_bytes(&program.weights) / shards.gradients.max(1);
     let accumulating = config.accumulation > 1;
     let steady = weights.saturating_add(update.state).saturating_add(program.batch_bytes);
     let base = steady.saturating_add(if accumulating { gradients } else { 0 });
@@ -187,6 +202,11 @@ pub fn run_observed<O: Observer>(program: &Program, config: &StepConfig, walk: W
         peaks: [base; 3],
         accumulating,
         early_stop: !config.reentrant,
+        offloads: config.checkpointing == Checkpointing::Offloaded,
+        in_backward: config.optimizer_impl == StepImpl::InBackward,
+        shards,
+        gathered: 0,
+        fresh_gradients: 0,
         observer,
     };
     for &(slot, bytes) in &program.globals {
@@ -204,7 +224,7 @@ pub fn run_observed<O: Observer>(program: &Program, config: &StepConfig, walk: W
     debug_assert!(m.total >= m.base);
     // Whatever a held output still takes goes with the optimizer step.
     m.phase = Phase::Optimizer;
-    let gradients_now = if accumulating { 0 } else { gradients };
+    let gradients_now = if accumulating || m.in_backward { 0 } else { gradients };
     let held = m.live[Category::Logits as usize];
     let before = m.base.saturating_add(gradients_now).saturating_add(held);
     m.live = [0; CATEGORIES];
@@ -354,11 +374,13 @@ impl<'p, O: Observer> Machine<'p, O> {
         for segment in &group.members {
             self.phase = if segment.is_loss { Phase::Loss } else { Phase::Forward };
             let frame = self.enter(segment);
+            self.gather(segment);
             let saving = !segment.checkpointed;
             for k in 0..segment.ops.len() {
                 self.forward_op(&frame, k, saving);
             }
             self.leave(&frame, segment.checkpointed);
+            self.scatter();
             self.played.push(Played::Frame(frame));
         }
     }
@@ -384,7 +406,7 @@ impl<'p, O: Observer> Machine<'p, O> {
 
     /// Hands outputs to their slots. A checkpointed segment keeps its inputs until its backward.
     fn leave(&mut self, frame: &Frame<'p>, keep_inputs: bool) {
-        if keep_inputs {
+        if keep_inputs && !self.offloads {
             for (i, value) in frame.segment.values.iter().enumerate() {
                 if matches!(value.kind, Kind::Input(_)) {
                     let storage = self.cells[frame.cells as usize + i].storage;
@@ -428,7 +450,8 @@ impl<'p, O: Observer> Machine<'p, O> {
             };
             self.cells[base + id].storage = storage;
         }
-        let aux = if op.aux > 0 { self.alloc(op.aux, Category::Temporaries) } else { NOTHING };
+        let category = if op.logits_aux { Category::Logits } else { Category::Temporaries };
+        let aux = if op.aux > 0 { self.alloc(op.aux, category) } else { NOTHING };
         self.note(op.temp);
         if saving && op.backward != Backward::None {
             self.save(frame, op);
@@ -514,20 +537,67 @@ impl<'p, O: Observer> Machine<'p, O> {
         }
     }
 
+    /// Divided weights are put together for the segment at work, and for the next one ahead of time.
+    fn gather(&mut self, segment: &Segment) {
+        if self.shards.weights > 1 {
+            self.gathered = segment.weight_bytes.saturating_mul(2);
+            self.total += self.gathered;
+            self.live[Category::WeightCopies as usize] += self.gathered;
+        }
+    }
+
+    fn scatter(&mut self) {
+        self.total -= self.gathered;
+        self.live[Category::WeightCopies as usize] -= self.gathered;
+        self.gathered = 0;
+    }
+
     fn backward_frame(&mut self, frame: &Frame<'p>) {
         let segment = frame.segment;
-        if !segment.checkpointed {
-            self.backward_ops(frame);
-            return;
-        }
-        let again = self.recompute(frame);
-        self.backward_ops(&again);
-        // The closure that kept the inputs goes with the graph.
-        for (i, value) in segment.values.iter().enumerate() {
-            if matches!(value.kind, Kind::Input(_)) {
-                let storage = self.cells[frame.cells as usize + i].storage;
-                self.release(storage);
+        self.gather(segment);
+        if segment.checkpointed {
+            if self.offloads {
+                self.bring_back(frame);
             }
+            let again = self.recompute(frame);
+            self.backward_ops(&again);
+            // The closure that kept the inputs goes with the graph.
+            for i in 0..segment.values.len() {
+                self.release_input(frame, i);
+            }
+        } else {
+            self.backward_ops(frame);
+        }
+        self.scatter();
+        self.divide_gradients();
+    }
+
+    fn release_input(&mut self, frame: &Frame<'p>, i: usize) {
+        if matches!(frame.segment.values[i].kind, Kind::Input(_)) {
+            let storage = self.cells[frame.cells as usize + i].storage;
+            self.release(storage);
+        }
+    }
+
+    /// Kept inputs come back from main memory.
+    fn bring_back(&mut self, frame: &Frame<'p>) {
+        for (i, value) in frame.segment.values.iter().enumerate() {
+            let at = frame.cells as usize + i;
+            let dead = self.storages.get(self.cells[at].storage as usize).is_some_and(|s| s.refs == 0);
+            if matches!(value.kind, Kind::Input(_)) && dead {
+                self.cells[at].storage = self.alloc(value.bytes, Category::Activations);
+            }
+        }
+    }
+
+    /// The segment's gradients are reduced and scattered: each card keeps its part.
+    fn divide_gradients(&mut self) {
+        let n = self.shards.gradients.max(1);
+        let fresh = std::mem::take(&mut self.fresh_gradients);
+        if n > 1 {
+            let gone = fresh - fresh / n;
+            self.total -= gone;
+            self.live[Category::Gradients as usize] = self.live[Category::Gradients as usize].saturating_sub(gone);
         }
     }
 
@@ -679,10 +749,11 @@ impl<'p, O: Observer> Machine<'p, O> {
         if is_weight {
             // AccumulateGrad: kept as it is, or added to what earlier micro-batches left.
             self.cells[target as usize].grad = NOTHING;
-            if self.accumulating {
+            if self.accumulating || self.in_backward {
                 self.release(merged);
             } else {
                 self.recategorize(merged, Category::Gradients);
+                self.fresh_gradients += self.storages.get(merged as usize).map_or(0, |s| s.bytes);
             }
         } else {
             self.cells[target as usize].grad = merged;

@@ -35,7 +35,7 @@ fn step(model: &LanguageModel, config: &StepConfig) -> Result<Figures, Reason> {
     let found = estimate::language::step(model, config);
     Ok(Figures {
         allocated: found.peak,
-        reserved: Bytes(estimate::language::reserved(model, config)),
+        reserved: estimate::language::reserved(model, config),
         card: found.peak,
         forward_end: Some(found.forward_end),
         steady: Some(found.steady),

@@ -375,5 +375,6 @@ fn forward_only(row: &Row<'_>) -> StepConfig {
         loss: Loss::NoUpcast,
         hold_outputs: false,
         accumulation: 1,
+        shards: enough_gpu::step::Shards::default(),
     }
 }

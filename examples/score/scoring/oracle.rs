@@ -183,5 +183,6 @@ fn config(row: &Row<'_>, kind: LanguageKind) -> Result<StepConfig, Reason> {
         },
         hold_outputs: row.flag("hold_outputs").unwrap_or(false),
         accumulation: row.count("accum").unwrap_or(1).max(1),
+        shards: enough_gpu::step::Shards::default(),
     })
 }

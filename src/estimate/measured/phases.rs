@@ -191,6 +191,7 @@ impl Pieces {
             card: parts.iter().copied().sum(),
             band: band(method),
             moment: peak.0,
+            largest: Bytes(pieces.transient.max(pieces.loss_temporaries).max(pieces.encoding * 0.5) as u64),
             // The model is read into main memory before it goes to the card; the program itself takes about 2 GiB.
             host: Bytes((pieces.host + self.weights) as u64) + Bytes::from_mib(2048),
             timeline,

@@ -1,0 +1,49 @@
+//! What a card needs beside PyTorch's own tensors.
+
+use crate::catalog::{Gpu, GpuFamily, Vendor};
+use crate::project::Project;
+use crate::units::Bytes;
+
+/// CUDA context and the kernels of PyTorch's libraries that stay loaded, as `nvidia-smi` shows them for a process that
+/// has run one product.
+///
+/// Public figures run from 0.3 to 0.6 GiB with lazily loaded modules (CUDA 11.7 and later) and grow with the number of
+/// multiprocessors; data-center cards of 80 GB and more stand at the upper end
+/// (stas00/ml-engineering, training/performance; huggingface/transformers `perf_train_gpu_one`, 1.3 GB with eagerly
+/// loaded modules on V100).
+pub fn context(gpu: Option<&Gpu>) -> Bytes {
+    let Some(gpu) = gpu else { return Bytes::from_mib(500) };
+    match gpu.vendor {
+        Vendor::Nvidia => match gpu.family {
+            GpuFamily::Datacenter if gpu.memory.gib() >= 40.0 => Bytes::from_mib(520),
+            GpuFamily::Datacenter | GpuFamily::Workstation => Bytes::from_mib(450),
+            _ => Bytes::from_mib(420),
+        },
+        Vendor::Apple => Bytes::from_mib(300),
+        // The ROCm runtime and its kernels take somewhat more.
+        _ => Bytes::from_mib(700),
+    }
+}
+
+/// cuBLAS workspaces: 8 MiB a handle and stream, 32 MiB on Hopper and later (`CUDABlas.cpp`), for forward and backward
+/// threads.
+pub fn workspaces(gpu: Option<&Gpu>) -> Bytes {
+    match gpu.and_then(|g| g.compute_capability) {
+        Some(c) if c >= 9.0 => Bytes::from_mib(64),
+        _ => Bytes::from_mib(17),
+    }
+}
+
+/// Communication buffers of NCCL for a group of cards: a few channels of 4 MiB a peer and their bookkeeping.
+pub fn communication(count: u32) -> Bytes {
+    match count {
+        0 | 1 => Bytes::ZERO,
+        2..=8 => Bytes::from_mib(300),
+        _ => Bytes::from_mib(600),
+    }
+}
+
+/// A desktop with a browser on the same card: 0.4 to 1.5 GiB, the middle of it.
+pub fn desktop(project: &Project) -> Bytes {
+    if project.hardware.desktop { Bytes::from_mib(800) } else { Bytes::ZERO }
+}

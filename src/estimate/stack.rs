@@ -1,0 +1,206 @@
+//! Training libraries as named sets of switches.
+//!
+//! Each library differs from plain Hugging Face code in a handful of decisions, read from its source or documentation.
+//! What a project leaves on "automatic" is decided here.
+
+use crate::catalog::{Gpu, Vendor};
+use crate::project::{
+    Attention, BaseFormat, Checkpointing, Framework, Lora, LossKernel, Method, Objective, Optimizer, OptimizerImpl,
+    Precision, Project,
+};
+use crate::step::{AttentionKernel, Dtype, Loss, Quantization, Shards, StepConfig, StepImpl, Task, Trained};
+
+/// What a library decides for itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stack {
+    /// Loss where nothing is said.
+    pub loss: Loss,
+    /// Optimizer step where nothing is said.
+    pub step: StepImpl,
+    /// PEFT's k-bit preparation: what is not quantized becomes fp32.
+    pub kbit_prepare: bool,
+    /// Adapters in the base's 16-bit format rather than in fp32.
+    pub half_adapters: bool,
+    /// "Mixed precision" means 16-bit weights without autocast.
+    pub pure_half: bool,
+    /// Forward and backward of the library's own kernels: gated MLP and rotary embedding without copies.
+    pub fused_layers: bool,
+}
+
+impl Stack {
+    /// The switches of a library.
+    pub fn of(framework: Framework) -> Self {
+        // transformers 5 with TRL and PEFT: `ForCausalLMLoss` casts logits to fp32; `optim` is `adamw_torch_fused`;
+        // adapters are autocast to fp32; `prepare_model_for_kbit_training` casts norms, embedding and head.
+        let huggingface = Self {
+            loss: Loss::Upcast,
+            step: StepImpl::Fused,
+            kbit_prepare: true,
+            half_adapters: false,
+            pure_half: false,
+            fused_layers: false,
+        };
+        match framework {
+            // LLaMA-Factory, Axolotl and ms-swift keep embedding and head in 16 bit.
+            Framework::LlamaFactory | Framework::Axolotl | Framework::MsSwift => {
+                Self { kbit_prepare: false, ..huggingface }
+            }
+            // Unsloth: fused linear cross-entropy (cut cross-entropy), own kernels for MLP, norms and rotary embedding.
+            Framework::Unsloth => {
+                Self { loss: Loss::FusedChunked, kbit_prepare: false, fused_layers: true, ..huggingface }
+            }
+            // torchtune: everything in bf16, cross-entropy in eight chunks of the sequence.
+            Framework::Torchtune => Self {
+                loss: Loss::ChunkedLoss { chunk: 0 },
+                kbit_prepare: false,
+                half_adapters: true,
+                pure_half: true,
+                ..huggingface
+            },
+            // LitGPT: `bf16-true`, cross-entropy 128 tokens at a time.
+            Framework::Litgpt => Self {
+                loss: Loss::ChunkedLoss { chunk: 128 },
+                step: StepImpl::Foreach,
+                kbit_prepare: false,
+                half_adapters: true,
+                pure_half: true,
+                ..huggingface
+            },
+            Framework::Torchtitan => Self { loss: Loss::Upcast, ..huggingface },
+            // Megatron's vocabulary-parallel cross-entropy works in fp32 on 16-bit logits.
+            Framework::Megatron => Self { loss: Loss::Upcast, ..huggingface },
+            Framework::Pytorch => Self { step: StepImpl::Foreach, ..huggingface },
+            _ => huggingface,
+        }
+    }
+}
+
+/// Whether the card's `FlashAttention` kernels exist: Ampere and later on CUDA, ROCm's on CDNA and RDNA 3.
+pub fn flash(gpu: Option<&Gpu>) -> bool {
+    gpu.is_none_or(|g| match g.vendor {
+        Vendor::Nvidia => g.compute_capability.is_some_and(|c| c >= 8.0),
+        Vendor::Amd => !g.architecture.starts_with("RDNA 2") && !g.architecture.starts_with("GCN"),
+        _ => false,
+    })
+}
+
+/// A step with everything that was left open decided.
+pub fn configure(project: &Project, layers: u64, task: Task, gpu: Option<&Gpu>) -> StepConfig {
+    let stack = Stack::of(project.framework);
+    let adapters = project.method.is_adapter();
+    let half = match project.precision {
+        Precision::AmpFp16 => Dtype::F16,
+        _ => Dtype::Bf16,
+    };
+    let mixed = matches!(project.precision, Precision::AmpBf16 | Precision::AmpFp16);
+    let quantization = quantization(project);
+    let pure = project.precision == Precision::PureBf16 || (mixed && stack.pure_half);
+    let weights = match project.base {
+        BaseFormat::Fp32 => Dtype::F32,
+        BaseFormat::Bf16 => half,
+        _ if project.precision == Precision::Fp32 && quantization.is_none() => Dtype::F32,
+        _ if pure || adapters || project.precision == Precision::MasterBf16 => half,
+        _ => Dtype::F32,
+    };
+    // Preference losses run the chosen and the rejected answer together.
+    let pairs = if project.objective == Objective::Likelihood { 1 } else { 2 };
+    StepConfig {
+        batch: project.micro_batch.saturating_mul(pairs),
+        sequence: project.sequence,
+        decoder_sequence: None,
+        task,
+        trained: match project.method {
+            Method::Full | Method::Scratch => Trained::All,
+            Method::Freeze => Trained::AboveLayer((project.frozen_share.clamp(0.0, 1.0) * layers as f64).round() as u64),
+            Method::Head => Trained::Head,
+            Method::Lora | Method::QLora => Trained::Adapters(Lora { rank: project.lora.rank, ..project.lora }),
+        },
+        weights,
+        autocast: (mixed && !pure).then_some(half),
+        master_weights: project.precision == Precision::MasterBf16 && !adapters,
+        quantization,
+        kbit_prepare: stack.kbit_prepare && quantization.is_some(),
+        quantized_saves_input: false,
+        adapter: if pure || stack.half_adapters { half } else { Dtype::F32 },
+        optimizer: project.optimizer,
+        optimizer_impl: match project.optimizer_impl {
+            OptimizerImpl::Auto if eight_bit(project.optimizer) => StepImpl::Loop,
+            OptimizerImpl::Auto => stack.step,
+            OptimizerImpl::Foreach => StepImpl::Foreach,
+            OptimizerImpl::Fused => StepImpl::Fused,
+            OptimizerImpl::Loop => StepImpl::Loop,
+            OptimizerImpl::InBackward => StepImpl::InBackward,
+        },
+        checkpointing: project.checkpointing,
+        reentrant: false,
+        attention: match project.attention {
+            Attention::Auto if flash(gpu) => AttentionKernel::Flash,
+            // `scaled_dot_product_attention` takes its memory-efficient kernel on older cards.
+            Attention::Auto | Attention::Efficient => AttentionKernel::Efficient,
+            Attention::Eager => AttentionKernel::Eager,
+            Attention::Math => AttentionKernel::Math,
+            Attention::Flash if flash(gpu) => AttentionKernel::Flash,
+            Attention::Flash => AttentionKernel::Efficient,
+        },
+        loss: match project.loss {
+            LossKernel::Auto => stack.loss,
+            LossKernel::Upcast => Loss::Upcast,
+            LossKernel::NoUpcast => Loss::NoUpcast,
+            LossKernel::Chunked => match stack.loss {
+                Loss::ChunkedLoss { chunk } => Loss::ChunkedLoss { chunk },
+                _ => Loss::ChunkedLoss { chunk: 0 },
+            },
+            LossKernel::Fused => Loss::FusedChunked,
+        },
+        hold_outputs: false,
+        accumulation: project.accumulation,
+        shards: Shards::default(),
+    }
+}
+
+const fn eight_bit(optimizer: Optimizer) -> bool {
+    matches!(optimizer, Optimizer::AdamW8bit | Optimizer::PagedAdamW8bit)
+}
+
+fn quantization(project: &Project) -> Option<Quantization> {
+    let nf4 = |double| Some(Quantization::Nf4 { double });
+    match project.base {
+        BaseFormat::Nf4 => nf4(false),
+        BaseFormat::Nf4Double => nf4(true),
+        BaseFormat::Int4 => Some(Quantization::Int4),
+        BaseFormat::Int8 => Some(Quantization::Int8),
+        BaseFormat::Fp8 => Some(Quantization::Fp8),
+        // bitsandbytes with double quantization, as the QLoRA paper and the libraries' examples have it.
+        BaseFormat::AsPrecision if project.method == Method::QLora => nf4(true),
+        _ => None,
+    }
+}
+
+/// The attention and loss switches of a step, back in a project's words.
+pub fn resolved(config: &StepConfig) -> (Attention, LossKernel, OptimizerImpl) {
+    let attention = match config.attention {
+        AttentionKernel::Eager => Attention::Eager,
+        AttentionKernel::Math => Attention::Math,
+        AttentionKernel::Sdpa | AttentionKernel::Efficient => Attention::Efficient,
+        AttentionKernel::Flash if config.autocast.unwrap_or(config.weights).is_half() => Attention::Flash,
+        AttentionKernel::Flash => Attention::Efficient,
+    };
+    let loss = match config.loss {
+        Loss::Upcast => LossKernel::Upcast,
+        Loss::NoUpcast => LossKernel::NoUpcast,
+        Loss::FusedChunked => LossKernel::Fused,
+        Loss::ChunkedLoss { .. } => LossKernel::Chunked,
+    };
+    let step = match config.optimizer_impl {
+        StepImpl::Foreach => OptimizerImpl::Foreach,
+        StepImpl::Fused => OptimizerImpl::Fused,
+        StepImpl::Loop => OptimizerImpl::Loop,
+        StepImpl::InBackward => OptimizerImpl::InBackward,
+    };
+    (attention, loss, step)
+}
+
+/// Whether the block inputs that checkpointing keeps wait in main memory.
+pub const fn offloads_checkpoints(project: &Project) -> bool {
+    matches!(project.checkpointing, Checkpointing::Offloaded)
+}
