@@ -20,6 +20,9 @@ pub fn step_in_full(model: &LanguageModel, config: &StepConfig) -> StepResult {
 /// Reserved memory of a step by simulating the caching allocator over the full walk.
 pub fn reserved(model: &LanguageModel, config: &StepConfig) -> Bytes {
     let program = network::language(model, config);
+    if program.groups.iter().map(|g| g.repeat).sum::<u64>() > DEEPEST {
+        return step::run(&program, config, Walk::Ends).peak;
+    }
     let mut allocator = step::Allocator::default();
     step::lay_out(&program, config, &mut allocator);
     step::run_observed(&program, config, Walk::Full, &mut allocator);
@@ -28,6 +31,9 @@ pub fn reserved(model: &LanguageModel, config: &StepConfig) -> Bytes {
 
 /// Largest number of bytes that the sums are trusted with: a thousand petabytes.
 const TOO_LARGE: f64 = 1e18;
+
+/// Most layers that are walked one by one.
+const DEEPEST: u64 = 1000;
 
 /// Slack of the caching allocator beside live tensors when the card is nearly full: what is cached but does not fit the
 /// next request. With expandable segments (PyTorch 2.1 and later, where set) it is smaller.
@@ -80,7 +86,9 @@ pub fn timeline(project: &Project, model: &LanguageModel, gpu: Option<&Gpu>, poi
     let plan = Plan::of(project, model, gpu);
     let program = network::language(model, &plan.config);
     let mut course = Course::default();
-    let result = step::run_observed(&program, &plan.config, Walk::Full, &mut course);
+    let deep = program.groups.iter().map(|g| g.repeat).sum::<u64>() > DEEPEST;
+    let walk = if deep { Walk::Ends } else { Walk::Full };
+    let result = step::run_observed(&program, &plan.config, walk, &mut course);
     course.points(&plan, &result, points)
 }
 
