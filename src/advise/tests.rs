@@ -65,6 +65,7 @@ impl Engine for Arithmetic {
             card,
             band: 0.1,
             moment: Moment::Loss,
+            largest: Bytes::ZERO,
             host: Bytes::ZERO,
             timeline: Vec::new(),
             method: EstimateMethod::Symbolic,

@@ -8,25 +8,22 @@ use crate::step::{self, Category, Live, Observer, Phase, Shards, StepConfig, Ste
 use crate::units::{Bytes, GIB};
 
 /// One training step of a language model, every switch given.
-pub fn step(model: &LanguageModel, config: &StepConfig) -> StepResult {
-    step::run(&network::language(model, config), config, Walk::Ends)
-}
-
-/// The same with every layer walked: slower, for checking.
-pub fn step_in_full(model: &LanguageModel, config: &StepConfig) -> StepResult {
-    step::run(&network::language(model, config), config, Walk::Full)
+pub fn step(model: &LanguageModel, config: &StepConfig, walk: Walk) -> Result<StepResult, CannotEstimate> {
+    bounded(model, config)?;
+    Ok(step::run(&network::language(model, config), config, walk))
 }
 
 /// Reserved memory of a step by simulating the caching allocator over the full walk.
-pub fn reserved(model: &LanguageModel, config: &StepConfig) -> Bytes {
+pub fn reserved(model: &LanguageModel, config: &StepConfig) -> Result<Bytes, CannotEstimate> {
+    bounded(model, config)?;
     let program = network::language(model, config);
     if program.groups.iter().map(|g| g.repeat).sum::<u64>() > DEEPEST {
-        return step::run(&program, config, Walk::Ends).peak;
+        return Ok(step::run(&program, config, Walk::Ends).peak);
     }
     let mut allocator = step::Allocator::default();
     step::lay_out(&program, config, &mut allocator);
     step::run_observed(&program, config, Walk::Full, &mut allocator);
-    Bytes(allocator.peak())
+    Ok(Bytes(allocator.peak()))
 }
 
 /// Largest number of bytes that the sums are trusted with: a thousand petabytes.
@@ -107,14 +104,25 @@ fn check(project: &Project, model: &LanguageModel) -> Result<(), CannotEstimate>
     if let Some((_, field)) = wrong.into_iter().find(|(bad, _)| *bad) {
         return Err(CannotEstimate::OutOfRange(field));
     }
-    // Everything that is multiplied later stays far inside 64 bits.
-    let tokens = project.micro_batch as f64 * project.sequence as f64 * 2.0;
-    let widest = [model.hidden, model.intermediate, model.vocab, model.moe_intermediate, 4096].into_iter().max().unwrap_or(0);
+    bounded(model, &stack::configure(project, u64::from(model.layers), Task::LanguageModel, None))
+}
+
+/// Everything that is multiplied later stays far inside 64 bits, or the step is refused.
+fn bounded(model: &LanguageModel, config: &StepConfig) -> Result<(), CannotEstimate> {
+    let sequence = config.sequence.max(config.decoder_sequence.unwrap_or(0)) as f64;
+    let tokens = config.batch as f64 * sequence;
+    let widest = [model.hidden, model.intermediate, model.vocab, model.moe_intermediate, model.max_context, 4096];
+    let widest = widest.into_iter().map(f64::from).fold(0.0, f64::max)
+        + f64::from(model.heads.max(model.kv_heads)) * f64::from(model.head_dim) * 3.0;
     let experts = f64::from(model.moe_experts.max(1));
-    let layer = f64::from(model.hidden) * f64::from(widest) * experts * 16.0;
-    let scores = project.micro_batch as f64 * (project.sequence as f64).powi(2) * f64::from(model.heads) * 16.0;
-    let rank = f64::from(widest) * project.lora.rank as f64 * 16.0;
-    let worst = (layer + tokens * f64::from(widest) * 64.0 + scores + rank) * f64::from(model.layers);
+    let layer = f64::from(model.hidden) * widest * experts * 16.0;
+    let active = tokens * widest * f64::from(model.moe_active.max(1)) * f64::from(model.moe_shared.max(1)) * 64.0;
+    let scores = tokens * sequence * f64::from(model.heads) * 16.0;
+    let rank = match config.trained {
+        crate::step::Trained::Adapters(lora) => (widest + tokens) * lora.rank as f64 * 16.0,
+        _ => 0.0,
+    };
+    let worst = (layer + active + scores + rank) * f64::from(model.layers.max(1));
     if worst.is_finite() && worst < TOO_LARGE { Ok(()) } else { Err(CannotEstimate::TooLarge) }
 }
 

@@ -111,7 +111,9 @@ pub fn configure(project: &Project, layers: u64, task: Task, gpu: Option<&Gpu>) 
         task,
         trained: match project.method {
             Method::Full | Method::Scratch => Trained::All,
-            Method::Freeze => Trained::AboveLayer((project.frozen_share.clamp(0.0, 1.0) * layers as f64).round() as u64),
+            Method::Freeze => {
+                Trained::AboveLayer((project.frozen_share.clamp(0.0, 1.0) * layers as f64).round() as u64)
+            }
             Method::Head => Trained::Head,
             Method::Lora | Method::QLora => Trained::Adapters(Lora { rank: project.lora.rank, ..project.lora }),
         },

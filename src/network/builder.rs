@@ -114,7 +114,13 @@ impl Builder {
 
     /// Takes what lies in a slot.
     pub(crate) fn take(&mut self, slot: Slot) -> Tensor {
-        let t = self.slots[slot.0 as usize].unwrap_or(Tensor { id: NONE, rows: 0, cols: 0, dtype: Dtype::F32, grad: false });
+        let t = self.slots[slot.0 as usize].unwrap_or(Tensor {
+            id: NONE,
+            rows: 0,
+            cols: 0,
+            dtype: Dtype::F32,
+            grad: false,
+        });
         self.value(t.rows, t.cols, t.dtype, Kind::Input(slot), NONE, t.grad)
     }
 
@@ -189,7 +195,14 @@ impl Builder {
     pub(crate) fn stored_weight(&mut self, rows: u64, cols: u64, dtype: Dtype, trained: bool, stored: u64) -> Tensor {
         let numel = rows.saturating_mul(cols);
         self.segment.weight_bytes = self.segment.weight_bytes.saturating_add(stored);
-        self.program.weights.push(Weight { numel, stored, dtype, trained, times: self.times, rows: if cols > 1 && rows > 1 { rows } else { 1 } });
+        self.program.weights.push(Weight {
+            numel,
+            stored,
+            dtype,
+            trained,
+            times: self.times,
+            rows: if cols > 1 && rows > 1 { rows } else { 1 },
+        });
         self.value(rows, cols, dtype, Kind::Weight { trained }, NONE, trained)
     }
 
@@ -409,7 +422,14 @@ impl Builder {
     }
 
     /// A linear layer whose frozen weight is made from a compact form for each product: `scratch` bytes while it runs.
-    pub(crate) fn dequantized_linear(&mut self, x: Tensor, w: Tensor, out: u64, scratch: u64, keep_input: bool) -> Tensor {
+    pub(crate) fn dequantized_linear(
+        &mut self,
+        x: Tensor,
+        w: Tensor,
+        out: u64,
+        scratch: u64,
+        keep_input: bool,
+    ) -> Tensor {
         let flops = 2.0 * x.numel() as f64 * out as f64;
         let op = Op {
             backward: Backward::Fresh,
@@ -525,8 +545,7 @@ fn last_uses(segment: &Segment) -> Vec<(u16, Id)> {
             *l = None;
         }
     }
-    let mut drops: Vec<(u16, Id)> =
-        last.iter().enumerate().filter_map(|(id, k)| k.map(|k| (k, id as Id))).collect();
+    let mut drops: Vec<(u16, Id)> = last.iter().enumerate().filter_map(|(id, k)| k.map(|k| (k, id as Id))).collect();
     drops.sort_unstable();
     drops
 }

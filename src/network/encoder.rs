@@ -47,12 +47,8 @@ fn embed(n: &mut Layers, model: &LanguageModel, style: &Style, frozen: bool) {
     let tokens = n.tokens();
     let table = n.weight(u64::from(model.vocab), hidden);
     let mut x = n.b.embedding(table, tokens);
-    let types = model
-        .extras
-        .split(',')
-        .find_map(|e| e.strip_prefix("token-types="))
-        .and_then(|t| t.parse().ok())
-        .unwrap_or(0);
+    let types =
+        model.extras.split(',').find_map(|e| e.strip_prefix("token-types=")).and_then(|t| t.parse().ok()).unwrap_or(0);
     if types > 0 {
         let w = n.weight(types, hidden);
         let t = n.b.embedding(w, tokens);

@@ -56,8 +56,7 @@ pub(crate) fn encoder_decoder(model: &LanguageModel, style: &Style, config: &Ste
     cross_entropy(&mut n, x, w, u64::from(model.vocab), false, false);
     n.b.end_segment(false, true);
     n.b.end_group();
-    n.b.program.batch_bytes +=
-        bytes(config.batch * source, Dtype::I64) + bytes(config.batch * target, Dtype::I64);
+    n.b.program.batch_bytes += bytes(config.batch * source, Dtype::I64) + bytes(config.batch * target, Dtype::I64);
     n.b.program
 }
 

@@ -3,9 +3,7 @@
 use super::builder::{Keep, Kernel, Tensor, bytes};
 use super::layers::{Heads, Layers, Role};
 use super::style::{Activation, Norm, Residual, Style};
-use super::{
-    AttentionKernel, Dtype, Kind, Loss, Program, SAVE_OUT, Slot, StepConfig, Task, Trained,
-};
+use super::{AttentionKernel, Dtype, Kind, Loss, Program, SAVE_OUT, Slot, StepConfig, Task, Trained};
 use crate::catalog::{LanguageKind, LanguageModel};
 
 pub(crate) const HIDDEN: Slot = Slot(0);
@@ -175,7 +173,11 @@ fn block(n: &mut Layers, model: &LanguageModel, style: &Style, experts: bool, lo
             }
             let middle = n.b.add(x, attended);
             let normed = norm(n, style, middle);
-            let mut out = if experts { super::moe::experts(n, model, style, normed) } else { mlp(n, model, style, normed, u64::from(model.intermediate)) };
+            let mut out = if experts {
+                super::moe::experts(n, model, style, normed)
+            } else {
+                mlp(n, model, style, normed, u64::from(model.intermediate))
+            };
             if style.post_norms {
                 out = norm(n, style, out);
             }

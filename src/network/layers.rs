@@ -131,13 +131,17 @@ impl<'c> Layers<'c> {
                 (packed + scales + bytes(16, Dtype::F32), temporary)
             }
             // Half a byte a weight, a 16-bit scale and a 4-bit zero per group of 128.
-            Quantization::Int4 => {
-                (bytes(numel.div_ceil(2), Dtype::U8) + bytes(numel.div_ceil(128), Dtype::F16) + bytes(numel.div_ceil(256), Dtype::U8), bytes(numel, compute))
-            }
+            Quantization::Int4 => (
+                bytes(numel.div_ceil(2), Dtype::U8)
+                    + bytes(numel.div_ceil(128), Dtype::F16)
+                    + bytes(numel.div_ceil(256), Dtype::U8),
+                bytes(numel, compute),
+            ),
             // int8 weights with a scale per row; the product works on int8 activations and an int32 result.
-            Quantization::Int8 => {
-                (bytes(numel, Dtype::U8) + bytes(out, Dtype::F32), bytes(x.numel(), Dtype::U8) + bytes(x.rows * out, Dtype::F32))
-            }
+            Quantization::Int8 => (
+                bytes(numel, Dtype::U8) + bytes(out, Dtype::F32),
+                bytes(x.numel(), Dtype::U8) + bytes(x.rows * out, Dtype::F32),
+            ),
             Quantization::Fp8 => (bytes(numel, Dtype::U8) + bytes(out, Dtype::F32), bytes(numel, compute)),
         };
         let w = self.b.stored_weight(out, x.cols, compute, false, stored);
@@ -263,9 +267,8 @@ impl<'c> Layers<'c> {
         // The kernel wants one head size for all three (and a multiple of eight).
         let v = if shape.value_head < shape.head { self.b.copy(v, v.rows, shape.kv_heads * shape.head) } else { v };
         let head = shape.head.next_multiple_of(8);
-        let [q, k, v] = [q, k, v].map(|t| {
-            if head == shape.head { t } else { self.b.copy(t, t.rows, t.cols / shape.head * head) }
-        });
+        let [q, k, v] =
+            [q, k, v].map(|t| if head == shape.head { t } else { self.b.copy(t, t.rows, t.cols / shape.head * head) });
         let (queries, keys) = (q.rows, k.rows);
         let padded = self.batch * shape.queries.next_multiple_of(128);
         let head_r = if head <= 192 { head.next_multiple_of(32) } else { 256 };
@@ -298,7 +301,8 @@ impl<'c> Layers<'c> {
         let rows = self.batch * shape.heads * shape.queries;
         let mut back_temp = 4 * rows;
         if q.dtype.is_half() {
-            back_temp += self.batch * shape.heads * shape.queries.next_multiple_of(64) * shape.head.next_multiple_of(64) * 4;
+            back_temp +=
+                self.batch * shape.heads * shape.queries.next_multiple_of(64) * shape.head.next_multiple_of(64) * 4;
         }
         let kernel = Kernel {
             saves: 0b111 | SAVE_OUT | SAVE_AUX,
@@ -350,7 +354,15 @@ impl<'c> Layers<'c> {
     }
 
     /// T5's eager attention: scores, bias, mask, softmax.
-    pub(crate) fn eager_with_bias(&mut self, q: Tensor, k: Tensor, v: Tensor, shape: Heads, bias: Tensor, mask: Option<Tensor>) -> Tensor {
+    pub(crate) fn eager_with_bias(
+        &mut self,
+        q: Tensor,
+        k: Tensor,
+        v: Tensor,
+        shape: Heads,
+        bias: Tensor,
+        mask: Option<Tensor>,
+    ) -> Tensor {
         let rows = self.batch * shape.heads * shape.queries;
         let half = self.flops(shape, false) / 2.0;
         let scores = self.b.matmul(q, k, rows, shape.keys, half);

@@ -1,12 +1,12 @@
 //! Mixture of experts, as transformers runs it: tokens sorted by expert, grouped products, weighted and summed.
 
+use super::builder::Keep;
 use super::builder::{Kernel, Tensor, bytes};
-use super::layers::{Layers, Role};
 use super::language::{activate, mlp};
+use super::layers::{Layers, Role};
 use super::style::Style;
 use super::{Dtype, Quantization, SAVE_OUT};
 use crate::catalog::LanguageModel;
-use super::builder::Keep;
 
 /// Router, routed experts, shared experts.
 pub(crate) fn experts(n: &mut Layers, model: &LanguageModel, style: &Style, x: Tensor) -> Tensor {

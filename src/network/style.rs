@@ -81,7 +81,11 @@ impl Style {
                 "layernorm-noparam" => layer(false, false),
                 _ => Norm::Rms,
             },
-            residual: if options.contains(&"1/layer") { Residual::Parallel { shared_norm: true } } else { Residual::Sequential },
+            residual: if options.contains(&"1/layer") {
+                Residual::Parallel { shared_norm: true }
+            } else {
+                Residual::Sequential
+            },
             post_norms: options.contains(&"4/layer"),
             qk_norm: options.contains(&"qk-head"),
             qk_full_norm: options.contains(&"qk-full"),
@@ -172,15 +176,16 @@ impl Style {
                 self.residual = Residual::PostNorm;
                 self.post_norms = false;
             }
-            "BERT" | "RoBERTa" | "XLM-R" | "BGE" | "BGE-M3" | "MiniLM" | "ERNIE" | "DeBERTa-v3" | "DistilBERT" | "XLNet"
-            | "BART" => {
+            "BERT" | "RoBERTa" | "XLM-R" | "BGE" | "BGE-M3" | "MiniLM" | "ERNIE" | "DeBERTa-v3" | "DistilBERT"
+            | "XLNet" | "BART" => {
                 self.dropout = 0.1;
                 self.attention_dropout = 0.1;
             }
             "T5" => {
                 self.norm = Norm::T5;
                 // T5's plain MLP has a ReLU, its gated one (1.1, mT5, FLAN) transformers' `gelu_new`.
-                self.activation = if self.activation == Activation::Silu { Activation::GeluNew } else { Activation::Relu };
+                self.activation =
+                    if self.activation == Activation::Silu { Activation::GeluNew } else { Activation::Relu };
                 self.dropout = 0.1;
                 self.attention_dropout = 0.1;
             }

@@ -4,8 +4,6 @@ mod allocator;
 mod optimizer;
 mod run;
 
-pub use crate::network::{
-    AttentionKernel, Dtype, Loss, Quantization, Shards, StepConfig, StepImpl, Task, Trained,
-};
+pub use crate::network::{AttentionKernel, Dtype, Loss, Quantization, Shards, StepConfig, StepImpl, Task, Trained};
 pub use allocator::Allocator;
 pub use run::*;

@@ -65,7 +65,13 @@ fn per_weight(w: &Weight, dtype: Dtype, config: &StepConfig) -> (u64, bool, u64)
     match config.optimizer {
         // exp_avg and exp_avg_sq. The step's denominator: one state (foreach), root and quotient (loop), none (fused).
         Optimizer::AdamW | Optimizer::PagedAdamW => {
-            let temporary = if fused { 0 } else if foreach { own } else { 2 * own };
+            let temporary = if fused {
+                0
+            } else if foreach {
+                own
+            } else {
+                2 * own
+            };
             (2 * own, true, temporary)
         }
         // bitsandbytes: two one-byte states with an fp32 scale per 256 values; small tensors stay fp32.

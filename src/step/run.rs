@@ -9,9 +9,11 @@
 //! is affine in the repetition, so its highest point lies at one of the ends, which are walked.
 
 use super::optimizer;
+use crate::network::{
+    Backward, Group, Id, Kind, NONE, Op, Program, SAVE_AUX, SAVE_OUT, SLOTS, Segment, StepConfig, Value,
+};
 use crate::network::{Shards, StepImpl};
 use crate::project::Checkpointing;
-use crate::network::{Backward, Group, Id, Kind, NONE, Op, Program, SAVE_AUX, SAVE_OUT, SLOTS, Segment, StepConfig, Value};
 use crate::units::Bytes;
 
 /// What a live byte is, during the run.
@@ -127,7 +129,9 @@ struct Frame<'p> {
 enum Played<'p> {
     Frame(Frame<'p>),
     /// `count` repetitions not walked, each taking this much in forward.
-    Skipped { count: u64 },
+    Skipped {
+        count: u64,
+    },
     /// End of a repetition, for measuring in backward.
     Mark,
 }
@@ -456,7 +460,10 @@ impl<'p, O: Observer> Machine<'p, O> {
         if saving && op.backward != Backward::None {
             self.save(frame, op);
             if op.saves & SAVE_AUX != 0 {
-                self.recategorize(aux, if op.backward == Backward::Saved { Category::Gradients } else { Category::Activations });
+                self.recategorize(
+                    aux,
+                    if op.backward == Backward::Saved { Category::Gradients } else { Category::Activations },
+                );
                 self.aux[frame.aux as usize + k] = aux;
             } else {
                 self.release(aux);

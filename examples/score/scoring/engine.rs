@@ -3,8 +3,7 @@
 use super::case::{Figures, Reason, Subject};
 use enough_gpu::catalog::{Catalog, LanguageModel};
 use enough_gpu::estimate::{self, CannotEstimate};
-use enough_gpu::step::StepConfig;
-use enough_gpu::units::Bytes;
+use enough_gpu::step::{StepConfig, Walk};
 
 /// Our figures for what was run.
 pub(crate) fn figures(subject: &Subject, catalog: &Catalog) -> Result<Figures, Reason> {
@@ -30,12 +29,11 @@ fn declined(why: &CannotEstimate) -> Reason {
     })
 }
 
-#[allow(clippy::unnecessary_wraps)]
 fn step(model: &LanguageModel, config: &StepConfig) -> Result<Figures, Reason> {
-    let found = estimate::language::step(model, config);
+    let found = estimate::language::step(model, config, Walk::Ends).map_err(|why| declined(&why))?;
     Ok(Figures {
         allocated: found.peak,
-        reserved: estimate::language::reserved(model, config),
+        reserved: estimate::language::reserved(model, config).map_err(|why| declined(&why))?,
         card: found.peak,
         forward_end: Some(found.forward_end),
         steady: Some(found.steady),
