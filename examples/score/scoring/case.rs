@@ -2,7 +2,7 @@
 
 use enough_gpu::catalog::{Gpu, LanguageModel};
 use enough_gpu::project::Project;
-use enough_gpu::step::StepConfig;
+use enough_gpu::step::{StepConfig, Trained};
 use enough_gpu::units::Bytes;
 use std::fmt;
 
@@ -183,6 +183,28 @@ impl Verdict {
 }
 
 impl Subject {
+    /// A step with every switch given, if its sizes are of this world: the engine multiplies them without asking.
+    pub(crate) fn step(model: LanguageModel, config: StepConfig) -> Result<Self, Reason> {
+        // Elements of everything that a step could hold, far more than any machine.
+        const TOO_MANY: f64 = 1e17;
+        let of = |n: u32| f64::from(n.max(1));
+        let tokens = config.batch as f64 * config.sequence.max(config.decoder_sequence.unwrap_or(0)) as f64;
+        let length = config.sequence.max(config.decoder_sequence.unwrap_or(0)) as f64;
+        let width = [model.hidden, model.intermediate, model.vocab, model.moe_intermediate].map(of);
+        let widest = width.into_iter().fold(1.0, f64::max) * of(model.moe_active);
+        let weights = of(model.hidden) * widest * of(model.moe_experts);
+        let heads = of(model.heads) * of(model.head_dim) * of(model.kv_heads);
+        let layer = tokens * (widest + of(model.heads) * length + heads) + weights + of(model.hidden) * heads;
+        let rank = match config.trained {
+            Trained::Adapters(lora) => lora.rank as f64 * widest * 16.0,
+            _ => 0.0,
+        };
+        if (layer + rank) * of(model.layers) * config.accumulation as f64 > TOO_MANY {
+            return Err(Reason::Declined("sizes beyond any machine".to_owned()));
+        }
+        Ok(Self::Step { model: Box::new(model), config: Box::new(config) })
+    }
+
     /// What the model was taken for.
     pub(crate) fn taken_for(&self) -> &str {
         match self {

@@ -80,7 +80,7 @@ fn subject(row: &Row<'_>, domain: Domain, gpu: Option<&Gpu>, catalog: &Catalog) 
     let Some((method, objective)) = words::method(row.text("method"), row.text("weight_dtype")) else {
         let model = model.language().ok_or_else(|| Reason::NotTraining(row.text("method").to_owned()))?;
         let config = forward_only(row);
-        return Ok(Subject::Step { model: Box::new(model.clone()), config: Box::new(config) });
+        return Subject::step(model.clone(), config);
     };
     let project = project(row, domain, model, method, objective, gpu);
     Ok(Subject::Project { project: Box::new(project), gpu: gpu.cloned().map(Box::new) })
@@ -341,7 +341,7 @@ fn loss_head(row: &Row<'_>) -> Result<Subject, Reason> {
         },
         ..forward_only(row)
     };
-    Ok(Subject::Step { model: Box::new(model), config: Box::new(config) })
+    Subject::step(model, config)
 }
 
 /// Only running the model, as for evaluation: weights, and a few tokens.

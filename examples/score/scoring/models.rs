@@ -61,7 +61,9 @@ fn plain(name: &str) -> String {
 /// `params` in billions guards against a namesake of another size.
 pub(crate) fn by_name<'a>(catalog: &'a Catalog, name: &str, params: Option<f64>) -> Option<&'a Model> {
     // The whole name is believed even where the row's size is of another count.
-    lookup(catalog, name).or_else(|| shortened(name).find_map(|n| lookup(catalog, n).filter(|m| fits(m, params))))
+    lookup(catalog, name)
+        .or_else(|| catalog.resolve_model(name).filter(|m| fits(m, params)))
+        .or_else(|| shortened(name).find_map(|n| lookup(catalog, n).filter(|m| fits(m, params))))
 }
 
 /// Whether the size in the row and the model's agree, as far as both are known.

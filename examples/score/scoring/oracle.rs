@@ -40,7 +40,7 @@ fn language(row: &Row<'_>, catalog: &Catalog) -> Result<Subject, Reason> {
     let model = architecture::from_row(row, known.and_then(|m| m.language()))
         .ok_or_else(|| Reason::UnknownModel(row.text("model").to_owned()))?;
     let config = config(row, model.kind)?;
-    Ok(Subject::Step { model: Box::new(model), config: Box::new(config) })
+    Subject::step(model, config)
 }
 
 /// Vision, diffusion and audio steps, as a project.
