@@ -165,3 +165,62 @@ fn runs_take_as_long_as_published() {
         assert!((0.3..longest).contains(&(ours / published)), "{preset}: {ours:.2} h, published {published:.2} h");
     }
 }
+
+/// Measured speed of several cards over one card times their number (lambdal/deeplearning-benchmark): card, cards,
+/// half precision, share. BERT-large shows the links, its gradients being large; ResNet-50 shows the rest.
+const SCALING: [(&str, &str, u32, bool, f64); 19] = [
+    ("bert-large-uncased", "rtx-4090", 2, true, 0.743),
+    ("bert-large-uncased", "rtx-4090", 2, false, 0.617),
+    ("bert-large-uncased", "rtx-3090", 2, true, 0.848),
+    ("bert-large-uncased", "rtx-3090", 2, false, 0.774),
+    ("bert-large-uncased", "rtx-6000-ada", 2, true, 0.973),
+    ("bert-large-uncased", "rtx-6000-ada", 2, false, 0.86),
+    ("bert-large-uncased", "rtx-6000-ada", 8, false, 0.875),
+    ("bert-large-uncased", "a40", 2, true, 0.957),
+    ("bert-large-uncased", "a40", 8, true, 0.874),
+    ("bert-large-uncased", "a40", 8, false, 0.871),
+    ("bert-large-uncased", "rtx-a4000", 2, true, 0.869),
+    ("bert-large-uncased", "rtx-a5000", 4, true, 0.935),
+    ("bert-large-uncased", "a100-sxm-80gb", 8, true, 0.958),
+    ("resnet50", "rtx-3090", 8, true, 0.958),
+    ("resnet50", "rtx-2080-ti", 8, true, 0.881),
+    ("resnet50", "rtx-a6000", 8, true, 0.97),
+    ("resnet50", "rtx-4090", 2, true, 0.949),
+    ("resnet50", "a100-sxm-80gb", 8, true, 0.904),
+    ("resnet50", "h100-sxm", 8, true, 0.99),
+];
+
+#[test]
+fn several_cards_scale_as_measured() {
+    let catalog = Catalog::bundled();
+    let mut errors = Vec::new();
+    for (model, card, count, half, measured) in SCALING {
+        let gpu = catalog.gpu(card).unwrap();
+        let language = model.starts_with("bert");
+        let precision = if half { Precision::AmpFp16 } else { Precision::Fp32 };
+        let each = if language { 0.8 } else { 0.09 } * if half { 1.0 } else { 1.7 };
+        let micro_batch = ((gpu.memory.gib() - 6.0) / each).clamp(1.0, 512.0) as u64;
+        let project = Project {
+            model: model.into(),
+            precision,
+            micro_batch,
+            sequence: 384,
+            image_side: 224,
+            samples: 1 << 20,
+            epochs: 1.0,
+            ..Project::default()
+        };
+        let mut load = Workload::new(&project, has_flash(gpu), &catalog).unwrap().with_tf32();
+        load.input = 0.0;
+        // NVIDIA's recipes of the time (apex O2) reduce 16-bit gradients.
+        load.gradient_bytes = if half { 2.0 } else { 4.0 };
+        let step = |n| load.on(gpu, n, Sharding::Ddp).unwrap().step.0;
+        let ours = step(1) / step(count);
+        println!("{:+.2} {model} on {count} x {card} half {half}: {ours:.3}, measured {measured:.3}", ours - measured);
+        errors.push((ours / measured - 1.0).abs());
+    }
+    errors.sort_by(f64::total_cmp);
+    let median = errors[errors.len() / 2];
+    println!("scaling: median |error| {:.1} %, largest {:.1} %", median * 100.0, errors.last().unwrap() * 100.0);
+    assert!(median < 0.06 && *errors.last().unwrap() < 0.25);
+}

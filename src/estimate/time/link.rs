@@ -12,17 +12,17 @@ const NVLINK_SHARE: f64 = 0.8;
 
 /// The same over PCIe where cards may talk directly: two RTX 6000 Ada lose 3 % on BERT-large, that is 18 GB/s or more of
 /// the 31 of PCIe 4.0 x16.
-const PCIE_SHARE: f64 = 0.58;
+const PCIE_SHARE: f64 = 0.35;
 
 /// The same where every byte goes through main memory, as on `GeForce` cards with NVIDIA's driver: two RTX 4090 lose
 /// 26 % on BERT-large (lambdal/deeplearning-benchmark), which is 5 GB/s.
-const HOST_SHARE: f64 = 0.16;
+const HOST_SHARE: f64 = 0.18;
 
 /// Share of backward that traffic can hide behind.
-const OVERLAP: f64 = 0.5;
+const OVERLAP: f64 = 0.3;
 
 /// Part of the traffic that is never hidden: the last bucket, the first gather.
-const NEVER_HIDDEN: f64 = 0.1;
+const NEVER_HIDDEN: f64 = 0.5;
 
 /// Lost to waiting for the slowest card, once there are several (ResNet-50 on 2 to 8 cards: 0.95 to 0.99 where gradients
 /// are small).
