@@ -183,6 +183,23 @@ fn prices_follow_the_currency() {
     }
 }
 
+/// The list of cards estimates each kind of kernels once and adds what the card alone decides: it must say what an
+/// estimate for that very card says.
+#[test]
+fn the_list_says_what_an_estimate_for_the_card_says() {
+    let catalog = catalog();
+    for project in projects(&catalog).iter().step_by(5) {
+        for choice in advise(project, &catalog).unwrap().cards.iter().step_by(7) {
+            let mut there = with(project, choice.gpu, choice.count);
+            there.hardware.sharding = choice.sharding;
+            let memory = enough_gpu::estimate::memory(&there, catalog.gpu(choice.gpu), &catalog).unwrap();
+            assert_eq!(memory.card, choice.card, "{} on {} x {}", project.preset, choice.count, choice.gpu);
+            let time = enough_gpu::estimate::time(&there, catalog.gpu(choice.gpu).unwrap(), choice.count, &catalog);
+            assert_eq!(time.ok(), choice.time);
+        }
+    }
+}
+
 fn warned(gpu: &str, count: u32, project: &Project, catalog: &Catalog) -> Vec<CardWarning> {
     advise(&with(project, gpu, count), catalog).unwrap().warnings
 }

@@ -7,7 +7,7 @@ use enough_gpu::catalog::{Catalog, Domain};
 use enough_gpu::project::Project;
 
 /// Memory of language models can be estimated.
-const LANGUAGE: bool = false;
+const LANGUAGE: bool = true;
 
 fn is_ready(preset: &str, catalog: &Catalog) -> bool {
     LANGUAGE || catalog.model(catalog.preset(preset).unwrap().model).unwrap().domain != Domain::Language

@@ -6,7 +6,7 @@ use super::money::{Offers, buy};
 use super::warnings::{bar, warnings};
 use super::{CardChoice, CardWarning, Pick};
 use crate::catalog::{Catalog, Gpu, GpuFamily, Vendor};
-use crate::estimate::time::has_flash;
+use crate::estimate::time::{has_fast_link, has_flash};
 use crate::project::Project;
 use std::cmp::Ordering;
 
@@ -35,11 +35,14 @@ pub(super) fn cards(memo: &Memo<'_>, project: &Project, catalog: &Catalog) -> Ve
         let cuda = gpu.vendor == Vendor::Nvidia;
         let lasting = has_flash(gpu);
         let mut count = 1;
-        while let Some(choice) = choice(memo, project, gpu, count, &offers) {
-            let more = wants_more(gpu, &choice);
+        loop {
+            let choice = choice(memo, project, gpu, count, &offers);
+            let more = count * 2 <= most(gpu) && choice.as_ref().is_none_or(wants_more);
             // Clusters that are too small say nothing.
-            if choice.fits || choice.tight || count <= MACHINE {
+            if let Some(choice) = choice.filter(|c| c.fits || c.tight || count <= MACHINE) {
                 choices.push(Ranked { choice, mainstream, cuda, lasting });
+            } else if count == 1 {
+                break;
             }
             if !more {
                 break;
@@ -73,17 +76,21 @@ fn choice(memo: &Memo<'_>, project: &Project, gpu: &Gpu, count: u32, offers: &Of
     })
 }
 
-/// Whether twice as many are worth a look: it does not fit yet, or takes long.
-fn wants_more(gpu: &Gpu, choice: &CardChoice) -> bool {
-    let most = match gpu.family {
+/// Most cards of this kind that work together.
+fn most(gpu: &Gpu) -> u32 {
+    match gpu.family {
         GpuFamily::Laptop | GpuFamily::Apple => 1,
         _ if gpu.memory_type.contains("LPDDR") => 1,
-        GpuFamily::Datacenter | GpuFamily::Accelerator if gpu.nvlink_gb_s.is_some_and(|g| g >= 240.0) => MOST_CARDS,
+        GpuFamily::Datacenter | GpuFamily::Accelerator if has_fast_link(gpu, MACHINE) => MOST_CARDS,
         _ => MACHINE,
-    };
+    }
+}
+
+/// Whether twice as many are worth a look: it does not fit yet, or takes long.
+fn wants_more(choice: &CardChoice) -> bool {
     let hours = choice.time.map_or(0.0, |t| t.run.hours());
     let slow = hours > if choice.count < MACHINE { SOON_H } else { LONG_H };
-    choice.count * 2 <= most && (!choice.fits || slow)
+    !choice.fits || slow
 }
 
 /// Price of the run with the time it takes to set a rented machine up.

@@ -1,9 +1,9 @@
 //! Where the advice gets its numbers: a seam for tests, and a memo, so that nothing is estimated twice and cards that
 //! run the same kernels are estimated once.
 
-use crate::catalog::{Catalog, Gpu, Vendor};
+use crate::catalog::{Catalog, Gpu};
 use crate::estimate::time::{Workload, has_flash};
-use crate::estimate::{CannotEstimate, MemoryEstimate, TimeEstimate};
+use crate::estimate::{CannotEstimate, MemoryEstimate, TimeEstimate, overhead};
 use crate::project::{Project, Sharding};
 use crate::units::Bytes;
 use std::cell::RefCell;
@@ -12,18 +12,34 @@ use std::cell::RefCell;
 pub(super) trait Engine {
     fn memory(&self, project: &Project, gpu: Option<&Gpu>) -> Result<MemoryEstimate, CannotEstimate>;
     fn workload(&self, project: &Project, flash: bool) -> Result<Workload, CannotEstimate>;
+    /// The part of a need that the card alone decides: its driver's context and its libraries' workspaces.
+    fn runtime(&self, gpu: &Gpu) -> Bytes;
 }
 
 /// The estimates of this crate.
-pub(super) struct Estimates<'a>(pub(super) &'a Catalog);
+pub(super) struct Estimates<'a> {
+    catalog: &'a Catalog,
+    /// The estimate tells cards apart by their runtime.
+    knows_runtimes: bool,
+}
+
+impl<'a> Estimates<'a> {
+    pub(super) fn of(project: &Project, catalog: &'a Catalog) -> Self {
+        Self { catalog, knows_runtimes: crate::estimate::knows_runtimes(project, catalog) }
+    }
+}
 
 impl Engine for Estimates<'_> {
     fn memory(&self, project: &Project, gpu: Option<&Gpu>) -> Result<MemoryEstimate, CannotEstimate> {
-        crate::estimate::memory(project, gpu, self.0)
+        crate::estimate::memory(project, gpu, self.catalog)
     }
 
     fn workload(&self, project: &Project, flash: bool) -> Result<Workload, CannotEstimate> {
-        Workload::new(project, flash, self.0)
+        Workload::new(project, flash, self.catalog)
+    }
+
+    fn runtime(&self, gpu: &Gpu) -> Bytes {
+        if self.knows_runtimes { overhead::context(Some(gpu)) + overhead::workspaces(Some(gpu)) } else { Bytes::ZERO }
     }
 }
 
@@ -41,6 +57,14 @@ impl Need {
         Self { card: memory.card, band: memory.band }
     }
 
+    fn without(self, runtime: Bytes) -> Self {
+        Self { card: self.card - runtime, ..self }
+    }
+
+    fn with(self, runtime: Bytes) -> Self {
+        Self { card: self.card + runtime, ..self }
+    }
+
     /// Fits also at the upper end of the band.
     pub(super) fn fits(self, usable: Bytes) -> bool {
         self.card.scale(1.0 + self.band) <= usable
@@ -52,27 +76,15 @@ impl Need {
     }
 }
 
-/// Cards that run a step with the same kernels need the same memory for it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Kernels {
-    vendor: Vendor,
-    flash: bool,
-    bf16: bool,
-}
-
-impl Kernels {
-    fn of(gpu: &Gpu) -> Self {
-        Self { vendor: gpu.vendor, flash: has_flash(gpu), bf16: gpu.rates.bf16.is_some() }
-    }
-}
-
-/// What the memory of a step depends on.
+/// What the memory of a step depends on, beside what the card's own runtime takes.
 struct Known {
-    kernels: Kernels,
+    /// Cards with flash attention run a step with the same kernels, and so do those without.
+    flash: bool,
     count: u32,
     sharding: Sharding,
     /// The changed project; `None` for the one that the advice is about.
     changed: Option<Project>,
+    /// Without the card's own runtime.
     need: Option<Need>,
 }
 
@@ -104,11 +116,11 @@ impl<'a> Memo<'a> {
             return;
         }
         self.needs.borrow_mut().push(Known {
-            kernels: Kernels::of(gpu),
+            flash: has_flash(gpu),
             count: settled.hardware.count.max(1),
             sharding: settled.hardware.sharding,
             changed: None,
-            need: Some(Need::of(memory)),
+            need: Some(Need::of(memory).without(self.engine.runtime(gpu))),
         });
     }
 
@@ -123,7 +135,7 @@ impl<'a> Memo<'a> {
         if count == 1 || changed.hardware.sharding != Sharding::Auto {
             return self.known(gpu, count, changed.hardware.sharding, Some(changed), || changed.clone());
         }
-        Self::simplest(changed, gpu, |sharding| {
+        Self::simplest(shardings(changed), gpu, |sharding| {
             self.known(gpu, count, sharding, Some(changed), || {
                 let mut settled = changed.clone();
                 settled.hardware.sharding = sharding;
@@ -141,22 +153,27 @@ impl<'a> Memo<'a> {
         changed: Option<&Project>,
         project: impl FnOnce() -> Project,
     ) -> Option<Need> {
-        let kernels = Kernels::of(gpu);
+        let flash = has_flash(gpu);
+        let runtime = self.engine.runtime(gpu);
         let same = |k: &&Known| {
-            k.kernels == kernels && k.count == count && k.sharding == sharding && k.changed.as_ref() == changed
+            k.flash == flash && k.count == count && k.sharding == sharding && k.changed.as_ref() == changed
         };
         if let Some(known) = self.needs.borrow().iter().find(same) {
-            return known.need;
+            return known.need.map(|need| need.with(runtime));
         }
-        let need = self.engine.memory(&project(), Some(gpu)).ok().map(|m| Need::of(&m));
-        self.needs.borrow_mut().push(Known { kernels, count, sharding, changed: changed.cloned(), need });
-        need
+        let need = self.engine.memory(&project(), Some(gpu)).ok().map(|m| Need::of(&m).without(runtime));
+        self.needs.borrow_mut().push(Known { flash, count, sharding, changed: changed.cloned(), need });
+        need.map(|need| need.with(runtime))
     }
 
     /// The simplest sharding that fits, or the one that needs least.
-    fn simplest(project: &Project, gpu: &Gpu, need: impl Fn(Sharding) -> Option<Need>) -> Option<(Sharding, Need)> {
+    fn simplest(
+        shardings: impl Iterator<Item = Sharding>,
+        gpu: &Gpu,
+        need: impl Fn(Sharding) -> Option<Need>,
+    ) -> Option<(Sharding, Need)> {
         let mut least: Option<(Sharding, Need)> = None;
-        for sharding in shardings(project) {
+        for sharding in shardings {
             let need = need(sharding)?;
             if need.fits(gpu.usable) {
                 return Some((sharding, need));
@@ -168,12 +185,24 @@ impl<'a> Memo<'a> {
         least
     }
 
-    /// How `count` cards of this kind share the project, and what each then needs.
+    /// How `count` cards of this kind share the project, and what each then needs. `None` where nothing can be said, or
+    /// where so few are far too small.
     pub(super) fn share(&self, gpu: &Gpu, count: u32) -> Option<(Sharding, Need)> {
+        let alone = self.need(gpu, 1, Sharding::Ddp)?;
         if count <= 1 {
-            return Some((Sharding::Ddp, self.need(gpu, 1, Sharding::Ddp)?));
+            return Some((Sharding::Ddp, alone));
         }
-        Self::simplest(self.project, gpu, |sharding| self.need(gpu, count, sharding))
+        // Nothing can be divided into more parts than there are cards.
+        if alone.card.scale(1.0 / f64::from(count)) > gpu.usable {
+            return None;
+        }
+        let whole = alone.fits(gpu.usable).then(|| self.need(gpu, count, Sharding::Ddp)).flatten();
+        if let Some(need) = whole.filter(|n| n.fits(gpu.usable)) {
+            return Some((Sharding::Ddp, need));
+        }
+        // Clusters divide everything; one machine what is needed.
+        let divided = shardings(self.project).filter(|s| *s != Sharding::Ddp && (count <= 8 || *s == Sharding::Zero3));
+        Self::simplest(divided, gpu, |sharding| self.need(gpu, count, sharding))
     }
 
     /// Time of the run on `count` cards.

@@ -190,6 +190,9 @@ pub(super) fn apply(kind: FixKind, project: &mut Project, gpu: &Gpu) {
             // The effective batch stays where accumulation allows it.
             let times = u64::from(count / project.hardware.count.max(1)).max(1);
             project.accumulation = (project.accumulation / times).max(1);
+            if project.hardware.count <= 1 {
+                project.hardware.sharding = Sharding::Auto;
+            }
             project.hardware.count = count;
         }
         FixKind::Sharding => project.hardware.sharding = Sharding::Zero3,

@@ -81,6 +81,10 @@ impl Engine for Arithmetic {
     fn workload(&self, project: &Project, flash: bool) -> Result<Workload, CannotEstimate> {
         Workload::new(project, flash, &self.catalog)
     }
+
+    fn runtime(&self, _: &Gpu) -> Bytes {
+        Bytes::ZERO
+    }
 }
 
 fn project() -> Project {
@@ -238,4 +242,42 @@ fn offers_are_put_together_as_providers_sell_them() {
     let china = Offers::new(&catalog, Currency::Cny);
     let adas = china.rent(catalog.gpu("rtx-4090").unwrap(), 4, None).unwrap();
     assert!(adas.china && !adas.converted);
+}
+
+/// The estimates of this crate, counted.
+struct Counted<'a>(super::engine::Estimates<'a>, Cell<usize>);
+
+impl Engine for Counted<'_> {
+    fn memory(&self, project: &Project, gpu: Option<&Gpu>) -> Result<MemoryEstimate, CannotEstimate> {
+        self.1.set(self.1.get() + 1);
+        self.0.memory(project, gpu)
+    }
+
+    fn workload(&self, project: &Project, flash: bool) -> Result<Workload, CannotEstimate> {
+        self.0.workload(project, flash)
+    }
+
+    fn runtime(&self, gpu: &Gpu) -> Bytes {
+        self.0.runtime(gpu)
+    }
+}
+
+/// The page answers every keystroke: an advice may take few estimates.
+#[test]
+fn an_advice_takes_few_estimates() {
+    let catalog = Catalog::bundled();
+    let mut worst = (0, String::new());
+    for preset in catalog.presets.iter() {
+        for (gpu, count) in [("", 1), ("rtx-3060-12gb", 1), ("rtx-4090", 2), ("h100-sxm", 8)] {
+            let mut p = Project::from_preset(preset, &catalog);
+            p.hardware.gpu = gpu.into();
+            p.hardware.count = count;
+            let engine = Counted(super::engine::Estimates::of(&p, &catalog), Cell::new(0));
+            if super::advise_with(&engine, &p, &catalog).is_ok() {
+                worst = worst.max((engine.1.get(), format!("{} on {count} x {gpu}", preset.id)));
+            }
+        }
+    }
+    println!("{worst:?}");
+    assert!(worst.0 <= 80, "{worst:?}");
 }

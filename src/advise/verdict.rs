@@ -102,6 +102,8 @@ impl Sizes {
         let tokens = project.micro_batch.saturating_mul(project.sequence);
         let piece = |width: u64, bytes: u64| Bytes(tokens.saturating_mul(width).saturating_mul(bytes));
         match memory.moment {
+            // Known from the walk; the optimizer's temporaries are made tensor by tensor, though.
+            Moment::Loss | Moment::Forward | Moment::Backward if memory.largest > Bytes::ZERO => memory.largest,
             // One copy of the logits, in fp32 unless the loss leaves them in 16 bit.
             Moment::Loss if self.vocab > 0 => {
                 piece(self.vocab, if memory.resolved.loss == LossKernel::NoUpcast { 2 } else { 4 })

@@ -192,6 +192,12 @@ pub fn memory(project: &Project, gpu: Option<&Gpu>, catalog: &Catalog) -> Result
     }
 }
 
+/// Whether [`memory`] tells cards with the same kernels apart, by [`overhead::context`] and [`overhead::workspaces`].
+/// Coefficients measured on one card hold one context for all.
+pub fn knows_runtimes(project: &Project, catalog: &Catalog) -> bool {
+    matches!(subject(project, catalog), Ok(Subject::Custom(_) | Subject::Language(_)))
+}
+
 /// The course of one step, for the picture, in at most `points` points; empty where it cannot be estimated.
 pub fn timeline(project: &Project, gpu: Option<&Gpu>, catalog: &Catalog, points: usize) -> Vec<TimelinePoint> {
     match subject(project, catalog) {

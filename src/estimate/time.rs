@@ -15,7 +15,7 @@ pub use link::has_fast_link;
 pub use workload::Workload;
 
 use super::{Bottleneck, CannotEstimate, TimeEstimate};
-use crate::catalog::{Catalog, Gpu, GpuFamily, Vendor};
+use crate::catalog::{Catalog, Gpu, GpuFamily};
 use crate::project::{Project, Sharding};
 use crate::units::{Flops, Seconds};
 
@@ -53,12 +53,7 @@ const CPU_OPERATION_S: f64 = 3e-6;
 
 /// True where kernels that never write attention scores out exist for this card in a current `PyTorch`.
 pub fn has_flash(gpu: &Gpu) -> bool {
-    match gpu.vendor {
-        Vendor::Nvidia => gpu.compute_capability.is_some_and(|c| c >= 8.0),
-        // AOTriton: MI200, MI300, RDNA 3 and later
-        Vendor::Amd => gpu.rates.bf16.is_some(),
-        _ => false,
-    }
+    super::stack::flash(Some(gpu))
 }
 
 /// Time of one step and of the whole run on `count` cards of this kind.
