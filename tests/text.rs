@@ -1,7 +1,7 @@
 //! Every sentence in both languages: none empty, none left in the other language.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use enough_gpu::advise::{CardWarning, FixKind, Pick, QualityRisk};
+use enough_gpu::advise::{CardWarning, FixKind, Pick, QualityRisk, advise};
 use enough_gpu::catalog::Catalog;
 use enough_gpu::estimate::{CannotEstimate, Moment, Part};
 use enough_gpu::project::{Field, FieldError, Kind, Project, fields, relevant};
@@ -102,6 +102,20 @@ fn check_english(name: &str, text: &str) {
     let chinese = |c: char| ('\u{4e00}'..='\u{9fff}').contains(&c) || ('\u{3000}'..='\u{303f}').contains(&c);
     assert!(!text.contains(chinese), "{name}: Chinese in English: {text}");
     assert!(!text.contains('!'), "{name}: exclamation mark: {text}");
+}
+
+/// Chinese as it is set: a space between Chinese and Latin, none between two Chinese characters, nothing doubled.
+fn check_setting(name: &str, text: &str) {
+    let han = |c: char| ('\u{4e00}'..='\u{9fff}').contains(&c) || "，。；：、".contains(c);
+    let chars: Vec<char> = text.chars().collect();
+    for three in chars.windows(3) {
+        assert!(!(han(three[0]) && three[1] == ' ' && han(three[2])), "{name}: a space inside Chinese: {text}");
+    }
+    for pair in chars.windows(2) {
+        let doubled = pair[0] == pair[1] && "，。；：、 ".contains(pair[0]);
+        assert!(!doubled && pair != ['。', '，'], "{name}: doubled {pair:?}: {text}");
+    }
+    assert!(!text.contains("NaN") && !text.contains("inf ") && !text.trim().is_empty(), "{name}: {text}");
 }
 
 /// No Latin left-overs, and a space between Chinese and Latin letters or digits.
@@ -287,4 +301,45 @@ fn what_cannot_be_estimated_is_explained() {
         check_english("reason", &en);
         check_english("reason", &next_en);
     }
+}
+
+/// Every project of the catalog on every kind of hardware has an answer that reads well in both languages.
+#[test]
+fn every_answer_reads_well() {
+    let catalog = Catalog::bundled();
+    let hardware =
+        [("", 1), ("rtx-3060-12gb", 1), ("rtx-4060-ti-16gb", 1), ("rx-6700-xt", 1), ("rtx-4090", 2), ("apple-m2", 1)];
+    for preset in catalog.presets.iter() {
+        for (gpu, count) in hardware {
+            let mut project = Project::from_preset(preset, &catalog);
+            project.hardware.gpu = gpu.to_string();
+            project.hardware.count = count;
+            let advice = advise(&project, &catalog);
+            let name = format!("{} on {gpu}", preset.id);
+            for lang in Lang::ALL {
+                let answer = text::answer(lang, &project, &advice, &catalog);
+                let mut sentences = vec![answer.head, answer.detail, answer.next.sentence];
+                sentences.extend(answer.why);
+                if let Ok(advice) = &advice {
+                    sentences.extend(advice.free.iter().map(|f| text::free_limits(lang, f)));
+                    sentences.extend(advice.cards.iter().filter_map(|c| c.rent).map(|r| text::rent(lang, &r).0));
+                    sentences.push(text::timeline_summary(lang, &advice.memory));
+                }
+                for sentence in sentences {
+                    match lang {
+                        Lang::Zh => check_setting(&name, &sentence),
+                        Lang::En => {
+                            assert!(!sentence.contains("  ") && !sentence.contains("NaN"), "{name}: {sentence}");
+                            check_english(&name, &sentence.replace(['（', '）'], "").replace(chinese_name, ""));
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Names of Chinese providers stay Chinese in English.
+fn chinese_name(c: char) -> bool {
+    ('\u{4e00}'..='\u{9fff}').contains(&c)
 }

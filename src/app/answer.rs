@@ -5,8 +5,10 @@ use super::fixes::Fixes;
 use super::page::{Page, page};
 use super::sign::{sign, tone_id};
 use super::timeline::Timeline;
+use crate::advise::Verdict;
 use crate::catalog::Vendor;
 use crate::text::{self, Action, labels};
+use crate::units::Bytes;
 use gloo::timers::callback::Timeout;
 use leptos::prelude::*;
 
@@ -105,9 +107,16 @@ fn OutOfMemory() -> AnyView {
         let vendor = page.project.with(|p| page.catalog.gpu(&p.hardware.gpu).map_or(Vendor::Nvidia, |g| g.vendor));
         Some(text::out_of_memory(vendor, &oom))
     });
+    let intro = move || {
+        let missing = page.advice.with(|a| match a.as_ref().map(|a| a.verdict) {
+            Ok(Verdict::RunsOut { missing } | Verdict::Tight { missing, .. }) => missing,
+            _ => Bytes::ZERO,
+        });
+        text::out_of_memory_intro(page.lang.get(), missing)
+    };
     view! {
         <div class="oom" hidden=move || message.with(Option::is_none)>
-            <p>{page.t(labels::PYTORCH_SAYS)}</p>
+            <p>{intro}</p>
             <pre data-testid="oom" lang="en" tabindex="0"><code>{move || message.get().unwrap_or_default()}</code></pre>
         </div>
     }

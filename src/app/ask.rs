@@ -11,14 +11,6 @@ use leptos::prelude::*;
 #[component]
 pub(super) fn Ask() -> AnyView {
     let page = page();
-    let small = move |field: Field| {
-        view! {
-            <div class="small" data-testid=format!("field-{}", super::field::field_id(field))>
-                <label for=control_id(field)>{page.t(text::field(field))}</label>
-                {control(page, field)}
-            </div>
-        }
-    };
     view! {
         <section class="ask" aria-label=page.t(labels::ASK)>
             <div class="question" data-testid="field-preset">
@@ -38,8 +30,12 @@ pub(super) fn Ask() -> AnyView {
                 {note(page, Field::Count)}
             </div>
             <div class="question budget">
-                {small(Field::BudgetLimit)}
-                {small(Field::Currency)}
+                <div class="small" data-testid="field-budget-limit">
+                    <label for=control_id(Field::BudgetLimit)>{page.t(text::field(Field::BudgetLimit))}</label>
+                    {control(page, Field::BudgetLimit)}
+                    <label class="unseen" for=control_id(Field::Currency)>{page.t(text::field(Field::Currency))}</label>
+                    {control(page, Field::Currency)}
+                </div>
                 {note(page, Field::BudgetLimit)}
             </div>
         </section>

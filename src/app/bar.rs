@@ -2,6 +2,7 @@
 
 use super::geometry::{WIDTH, bar, percent};
 use super::page::{Page, page};
+use super::term::term;
 use crate::estimate::{MemoryEstimate, Part};
 use crate::text::{self, Lang, labels, numbers};
 use crate::units::Bytes;
@@ -65,7 +66,7 @@ fn picture(page: Page, memory: &MemoryEstimate, capacity: Option<Bytes>) -> AnyV
                 <rect class="ground" x="0" y="0" width=WIDTH height="28" />
                 {segments}
                 {over.map(|x| view! { <rect class="over" x=x y="0" width=bar.end - x height="28" /> })}
-                <rect class="band" x=bar.band.0 y="11" width=bar.band.1 - bar.band.0 height="6" />
+                <path class="band" d=bar.whisker />
                 {bar.limit.map(|x| view! { <line class="limit" x1=x x2=x y1="0" y2="28" /> })}
             </svg>
             <div class="below">
@@ -89,10 +90,10 @@ fn table(lang: Lang, memory: &MemoryEstimate) -> AnyView {
             let bytes = memory.part(part);
             let id = part_id(part);
             view! {
-                <tr data-testid=format!("part-{id}") title=text::part_detail(part).text(lang)>
+                <tr data-testid=format!("part-{id}")>
                     <th scope="row">
                         <span class=format!("swatch {id}") aria-hidden="true"></span>
-                        {text::part(part).text(lang)}
+                        {term(id, text::part(part).text(lang), text::part_detail(part).text(lang))}
                     </th>
                     <td>{bytes.to_string()}</td>
                     <td class="share">{numbers::percent(bytes.0 as f64 / total)}</td>

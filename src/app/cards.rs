@@ -103,8 +103,10 @@ fn row(page: Page, lang: Lang, choice: &CardChoice, chosen: bool) -> AnyView {
     let name = name(page, choice);
     let room = if choice.spare.0 > 0 { choice.spare.to_string() } else { String::new() };
     let time = choice.time.map(|t| numbers::hours(lang, t.run.hours())).unwrap_or_default();
-    let rent = choice.rent.map(|r| two_lines(text::rent(lang, &r)));
-    let buy = choice.buy.and_then(|b| text::buy(lang, &b)).map(two_lines);
+    let budget = page.project.with(|p| p.budget);
+    let over = |yes: bool| yes.then(|| view! { <span class="tag">{labels::OVER_BUDGET.text(lang)}</span> });
+    let rent = choice.rent.map(|r| (two_lines(text::rent(lang, &r)), over(text::rent_over(&budget, &r))));
+    let buy = choice.buy.and_then(|b| Some((two_lines(text::buy(lang, &b)?), over(text::buy_over(&budget, &b)))));
     let (gpu, count) = (choice.gpu, choice.count);
     let action = if chosen {
         view! { <span class="chosen">{labels::CHOSEN.text(lang)}</span> }.into_any()

@@ -27,8 +27,8 @@ pub(super) struct Bar {
     pub segments: Vec<Segment>,
     /// The end of the parts.
     pub end: f64,
-    /// Lower and upper end of the error band.
-    pub band: (f64, f64),
+    /// The error band, as a line with ends.
+    pub whisker: String,
     /// The card's limit, where a card is chosen.
     pub limit: Option<f64>,
 }
@@ -52,9 +52,14 @@ pub(super) fn bar(memory: &MemoryEstimate, capacity: Option<Bytes>) -> Bar {
     Bar {
         segments,
         end: x,
-        band: (place(total * (1.0 - memory.band)), place(upper)),
+        whisker: whisker(place(total * (1.0 - memory.band)), place(upper)),
         limit: capacity.map(|c| place(c.0 as f64)),
     }
+}
+
+/// A line from one end to the other with a short stroke across each end.
+fn whisker(from: f64, to: f64) -> String {
+    format!("M{from:.1} 9v10M{from:.1} 14H{to:.1}M{to:.1} 9v10")
 }
 
 /// A place as a percentage of the width.

@@ -39,6 +39,7 @@ mod page;
 mod preferences;
 mod settings;
 mod sign;
+mod term;
 mod timeline;
 
 pub use page::{Change, Engine, Page, Theme};

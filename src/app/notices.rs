@@ -4,16 +4,21 @@ use super::page::page;
 use crate::text::{self, labels};
 use leptos::prelude::*;
 
+/// Free notebooks shown before the rest is asked for.
+const FIRST: usize = 6;
+
 /// Free notebooks and warnings.
 #[component]
 pub(super) fn Notices() -> AnyView {
     let page = page();
     let free = Memo::new(move |_| page.advice.with(|a| a.as_ref().map(|a| a.free.clone()).unwrap_or_default()));
     let warnings = Memo::new(move |_| page.advice.with(|a| a.as_ref().map(|a| a.warnings.clone()).unwrap_or_default()));
+    let all = RwSignal::new(false);
     let free_rows = move || {
-        let lang = page.lang.get();
+        let (lang, shown) = (page.lang.get(), if all.get() { usize::MAX } else { FIRST });
         free.with(|f| {
             f.iter()
+                .take(shown)
                 .map(|choice| {
                     let tight = choice.tight.then(|| labels::TIGHT.text(lang));
                     view! {
@@ -54,6 +59,14 @@ pub(super) fn Notices() -> AnyView {
             <h2 id="free-title">{page.t(labels::FREE)}</h2>
             <p class="quiet">{page.t(labels::FREE_NOTE)}</p>
             <ul data-testid="free">{free_rows}</ul>
+            <button
+                type="button"
+                class="link"
+                hidden=move || all.get() || free.with(Vec::len) <= FIRST
+                on:click=move |_| all.set(true)
+            >
+                {page.t(labels::FREE_MORE)}
+            </button>
         </section>
     }
     .into_any()

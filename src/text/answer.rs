@@ -1,6 +1,6 @@
 //! The answer in words: one headline, one line of detail, one reason, one next step.
 
-use super::numbers::{band, hours};
+use super::numbers::{about_hours, band};
 use super::{Action, Lang, Next, say};
 use crate::advise::{Advice, CardBar, Verdict};
 use crate::catalog::Catalog;
@@ -74,14 +74,14 @@ fn judged(lang: Lang, project: &Project, advice: &Advice, catalog: &Catalog) -> 
     };
     let (tone, head, detail) = match advice.verdict {
         Verdict::NoGpuNeeded { hours_on_cpu } => {
-            let time = hours(lang, hours_on_cpu);
+            let time = about_hours(lang, hours_on_cpu);
             (
                 Tone::Good,
                 say!(lang, "不用显卡：处理器就能跑", "No GPU needed: a processor will do"),
                 say!(
                     lang,
-                    "普通电脑的处理器约 {time} 跑完，占内存约 {peak}。",
-                    "An ordinary processor takes about {time} and {peak} of memory."
+                    "普通电脑的处理器{time}跑完，占内存约 {peak}。",
+                    "An ordinary processor takes {time} and {peak} of memory."
                 ),
             )
         }

@@ -1,9 +1,11 @@
 //! Cards: warnings, picks, prices, free notebooks.
 
-use super::numbers::{hours, money, month, significant_hours};
+use super::numbers::{about_hours, money, month, significant_hours};
 use super::{Lang, Message, both, say};
 use crate::advise::{Buy, CardWarning, FreeChoice, Pick, Rent};
 use crate::catalog::{Gpu, GpuFamily, Vendor};
+use crate::project::Budget;
+use crate::units::Money;
 
 /// What to know about a card, in a few words.
 pub const fn warning(warning: CardWarning) -> Message {
@@ -124,6 +126,23 @@ pub fn buy(lang: Lang, buy: &Buy) -> Option<(String, String)> {
     Some((first, second))
 }
 
+/// Whether a rental costs more than the person would spend, as far as both are known.
+pub fn rent_over(budget: &Budget, rent: &Rent) -> bool {
+    over(budget, rent.run)
+}
+
+/// Whether buying, new or used, costs more than the person would spend, as far as both are known.
+pub fn buy_over(budget: &Budget, buy: &Buy) -> bool {
+    over(budget, buy.used.or(buy.new)) && over(budget, buy.new.or(buy.used))
+}
+
+fn over(budget: &Budget, price: Option<Money>) -> bool {
+    match (budget.limit, price) {
+        (Some(limit), Some(price)) => price.currency == budget.currency && price.amount > limit,
+        _ => false,
+    }
+}
+
 /// A free notebook: its name and its card.
 pub fn free_choice(lang: Lang, free: &FreeChoice, card: Option<&Gpu>) -> String {
     let name = if free.offer.is_empty() || free.offer == free.platform {
@@ -146,13 +165,13 @@ pub fn free_choice(lang: Lang, free: &FreeChoice, card: Option<&Gpu>) -> String 
 
 /// How long it takes there and in how many sittings.
 pub fn free_limits(lang: Lang, free: &FreeChoice) -> String {
-    let time = free.hours.map(|h| hours(lang, h));
+    let time = free.hours.map(|h| about_hours(lang, h));
     let limit = free.session_limit_h.map(|h| significant_hours(lang, h));
     let sessions = free.sessions;
     let first = match (time, sessions) {
-        (Some(t), 0 | 1) => say!(lang, "跑完约 {t}，一次就行", "about {t}, in one sitting"),
+        (Some(t), 0 | 1) => say!(lang, "跑完{t}，一次就行", "{t}, in one sitting"),
         (Some(t), n) => {
-            say!(lang, "跑完约 {t}，要存了接着跑，分 {n} 次", "about {t}, saved and resumed over {n} sittings")
+            say!(lang, "跑完{t}，要存了接着跑，分 {n} 次", "{t}, saved and resumed over {n} sittings")
         }
         (None, _) => say!(lang, "时间不好说", "time unknown"),
     };

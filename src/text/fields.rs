@@ -1,6 +1,6 @@
 //! Names, hints and errors of the fields.
 
-use super::numbers::{about, counted, hours, plain, whole};
+use super::numbers::{about, counted, plain, whole};
 use super::{Lang, Message, both, labels, say};
 use crate::catalog::Catalog;
 use crate::project::{Field, FieldError, Kind, Project, Range};
@@ -353,10 +353,4 @@ fn row_name<'a>(lang: Lang, field: Field, id: &'a str, catalog: &'a Catalog) -> 
         },
         _ => super::choice(lang, field, id),
     }
-}
-
-/// How long the whole run is, as a hint beside the passes.
-pub fn run_time(lang: Lang, run_hours: f64) -> String {
-    let shown = hours(lang, run_hours);
-    say!(lang, "约 {shown}", "about {shown}")
 }

@@ -52,7 +52,6 @@ messages! {
     AMOUNT = "大小", "Size";
     SHARE = "占比", "Share";
     TIMELINE = "一步之内的显存曲线", "Memory over one step";
-    PYTORCH_SAYS = "PyTorch 会这样报错", "What PyTorch will say";
     COPY = "复制", "Copy";
     COPIED = "已复制", "Copied";
 
@@ -103,8 +102,10 @@ messages! {
     PRIVATE = "你填的内容不会离开这个页面：没有服务器，不统计，不上传。",
         "What you type never leaves this page: there is no server, no tracking, no upload.";
     GIB_TITLE = "GiB 和 GB", "GiB and GB";
-    GIB = "这里的 GiB 是 2 的 30 次方字节，和 nvidia-smi、PyTorch 报的一样。盒子上写的 16 GB，到 PyTorch 手里大约 15.6 GiB。",
-        "A GiB here is 2 to the 30th bytes, as nvidia-smi and PyTorch count. Of the 16 GB on the box PyTorch gets about 15.6 GiB.";
+    GIB = "这里的 GiB 是 2 的 30 次方字节，和 nvidia-smi、PyTorch 报的一样。盒子上写的 24 GB，到 PyTorch 手里大约 23.6 GiB。",
+        "A GiB here is 2 to the 30th bytes, as nvidia-smi and PyTorch count. Of the 24 GB on the box PyTorch gets about 23.6 GiB.";
+    OVER_BUDGET = "超预算", "over budget";
+    FREE_MORE = "看全部免费平台", "Show all free platforms";
     ON = "开", "on";
     OFF = "关", "off";
 }

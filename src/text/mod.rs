@@ -18,14 +18,15 @@ mod oom;
 
 pub use answer::{Answer, Tone, answer, cannot_estimate};
 pub use cards::{
-    accelerator_family, buy, dated, free_choice, free_limits, pick, preset_group, rent, warning, warning_detail,
+    accelerator_family, buy, buy_over, dated, free_choice, free_limits, pick, preset_group, rent, rent_over, warning,
+    warning_detail,
 };
 pub use choices::choice;
-pub use fields::{error, field, hint, run_time, unit};
+pub use fields::{error, field, hint, unit};
 pub use fixes::{fix, fix_detail, gain, more_fixes, pace, risk};
 pub use memory::{method_note, moment, part, part_detail, timeline_summary, why};
 pub use next::{Action, Next, next};
-pub use oom::out_of_memory;
+pub use oom::{out_of_memory, out_of_memory_intro};
 
 /// A language of the page.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

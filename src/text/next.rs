@@ -1,6 +1,6 @@
 //! The one next step: what to do first, and the click that does it where there is one.
 
-use super::numbers::{hours, money};
+use super::numbers::{about_hours, hours, money};
 use super::{Lang, say};
 use crate::advise::{Advice, CardChoice, FixKind, Pick, Verdict};
 use crate::catalog::Catalog;
@@ -58,7 +58,7 @@ fn fits(lang: Lang, project: &Project, advice: &Advice, catalog: &Catalog) -> Ne
         if let Some((name, other, price)) = faster(lang, advice, run, catalog) {
             return Next::say(say!(
                 lang,
-                "装得下，但要跑 {long}。租 {name} 约 {other}，花 {price}，想清楚时间值多少。",
+                "装得下，但要跑 {long}。租 {name} {other}，花 {price}，想清楚时间值多少。",
                 "It fits, but takes {long}. On a rented {name} it is {other} for {price}: what is the wait worth?"
             ));
         }
@@ -68,15 +68,15 @@ fn fits(lang: Lang, project: &Project, advice: &Advice, catalog: &Catalog) -> Ne
             "It fits, but takes {long}. Try it on a small part of the data first."
         ));
     }
-    let time = run.map(|h| hours(lang, h));
+    let time = run.map(|h| about_hours(lang, h));
     let bigger = advice.largest_micro_batch.filter(|n| *n >= project.micro_batch.saturating_mul(2));
     match (time, bigger) {
         (Some(t), Some(n)) => Next::say(say!(
             lang,
-            "直接开跑，约 {t} 跑完。批大小开到 {n} 也装得下。",
-            "Start it: about {t}. Even a batch of {n} would fit."
+            "直接开跑，{t}跑完。批大小开到 {n} 也装得下。",
+            "Start it: {t}. Even a batch of {n} would fit."
         )),
-        (Some(t), None) => Next::say(say!(lang, "直接开跑，约 {t} 跑完。", "Start it: about {t} to the end.")),
+        (Some(t), None) => Next::say(say!(lang, "直接开跑，{t}跑完。", "Start it: {t} to the end.")),
         (None, _) => Next::say(say!(lang, "直接开跑就行。", "Just start it.")),
     }
 }
@@ -88,7 +88,7 @@ fn faster(lang: Lang, advice: &Advice, run: f64, catalog: &Catalog) -> Option<(S
     let choice = balanced.or_else(|| advice.cards.iter().find(quick))?;
     let rent = choice.rent?;
     let price = money(lang, rent.run?, rent.rough);
-    Some((card_name(choice, catalog), hours(lang, choice.time?.run.hours()), price))
+    Some((card_name(choice, catalog), about_hours(lang, choice.time?.run.hours()), price))
 }
 
 fn tight(lang: Lang, advice: &Advice) -> Next {
@@ -175,11 +175,11 @@ fn elsewhere(lang: Lang, advice: &Advice, catalog: &Catalog) -> Next {
         let per_hour = money(lang, rent.per_hour, rent.rough);
         let sentence = match (rent.run, choice.time) {
             (Some(run), Some(time)) => {
-                let (run, time) = (money(lang, run, rent.rough), hours(lang, time.run.hours()));
+                let (run, time) = (money(lang, run, rent.rough), about_hours(lang, time.run.hours()));
                 say!(
                     lang,
-                    "先别急着买，租两小时试试：{who} 的 {name}，每小时 {per_hour}；整个跑完约 {time}，{run}。",
-                    "Don't buy yet: two rented hours will tell you. {name} at {who}, {per_hour} an hour; about {time} and {run} for the whole run."
+                    "先别急着买，租两小时试试：{who} 的 {name}，每小时 {per_hour}；整个跑完{time}，{run}。",
+                    "Don't buy yet: two rented hours will tell you. {name} at {who}, {per_hour} an hour; {time} and {run} for the whole run."
                 )
             }
             _ => say!(

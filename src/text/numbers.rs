@@ -82,6 +82,15 @@ pub fn hours(lang: Lang, hours: f64) -> String {
     say!(lang, "{n} 年", "{n} years")
 }
 
+/// A duration that is an estimate: `约 12 分钟`, `about 12 min`.
+pub fn about_hours(lang: Lang, value: f64) -> String {
+    let shown = hours(lang, value);
+    if !value.is_finite() || value * 60.0 < 1.0 {
+        return shown;
+    }
+    say!(lang, "约 {shown}", "about {shown}")
+}
+
 /// A limit in hours, which is exact: `12 小时`, `12 h`.
 pub fn significant_hours(lang: Lang, hours: f64) -> String {
     let n = plain(hours);

@@ -1,5 +1,6 @@
 //! The message that `PyTorch` prints when memory runs out, with the numbers of this project.
 
+use super::{Lang, say};
 use crate::advise::OutOfMemory;
 use crate::catalog::Vendor;
 use crate::units::{Bytes, GIB, MIB};
@@ -45,6 +46,14 @@ pub fn out_of_memory(vendor: Vendor, oom: &OutOfMemory) -> String {
             )
         }
     }
+}
+
+/// What stands above the message: how much is missing, in words.
+pub fn out_of_memory_intro(lang: Lang, missing: Bytes) -> String {
+    if missing == Bytes::ZERO {
+        return say!(lang, "真要爆显存的话，PyTorch 会这样报错：", "If it does run out, PyTorch will say:");
+    }
+    say!(lang, "还差 {missing}，PyTorch 会这样报错：", "{missing} short, and PyTorch will say:")
 }
 
 /// A size the way the allocator prints it: two decimals from a KiB on.
