@@ -112,10 +112,16 @@ fn check_setting(name: &str, text: &str) {
         assert!(!(han(three[0]) && three[1] == ' ' && han(three[2])), "{name}: a space inside Chinese: {text}");
     }
     for pair in chars.windows(2) {
-        let doubled = pair[0] == pair[1] && "，。；：、 ".contains(pair[0]);
+        let doubled = pair[0] == pair[1] && "，。；：、 ".contains(pair[0])
+            || ("，。；：、）".contains(pair[0]) && pair[1] == ' ');
         assert!(!doubled && pair != ['。', '，'], "{name}: doubled {pair:?}: {text}");
     }
     assert!(!text.contains("NaN") && !text.contains("inf ") && !text.trim().is_empty(), "{name}: {text}");
+}
+
+/// Width of a text in Chinese characters, about.
+fn width(text: &str) -> f64 {
+    text.chars().map(|c| if c.is_ascii() { 0.5 } else { 1.0 }).sum()
 }
 
 /// No Latin left-overs, and a space between Chinese and Latin letters or digits.
@@ -244,6 +250,8 @@ fn fields_have_names_hints_and_errors() {
                 check_words("name", text::field(field));
                 check_chinese("hint", &zh);
                 check_english("hint", &en);
+                assert!(width(&zh) <= 30.0, "the hint takes two lines: {zh}");
+                assert!(width(&en) <= 30.0, "the hint takes two lines: {en}");
             }
             if let Kind::Number(range) = fields::kind(field) {
                 let errors = [
@@ -270,14 +278,11 @@ fn an_error_says_what_is_wrong_allowed_and_to_do() {
         text::error(lang, field, &error, raw, &catalog)
     };
     assert_eq!(sentence(Lang::Zh, Field::Sequence, "-5"), "序列长度要在 1 到 1,048,576 之间；你写的是 -5。");
-    assert_eq!(
-        sentence(Lang::En, Field::Sequence, "-5"),
-        "Sequence length must be between 1 and 1,048,576; you wrote -5."
-    );
+    assert_eq!(sentence(Lang::En, Field::Sequence, "-5"), "Sequence length must be 1 to 1,048,576; you wrote -5.");
     assert_eq!(sentence(Lang::Zh, Field::MicroBatch, "2.5"), "批大小要整数：试试 2 或 3；你写的是 2.5。");
     assert_eq!(
         sentence(Lang::En, Field::Epochs, "three"),
-        "Epochs takes a number between 0.001 and 1,000,000; \"three\" is not one."
+        "Epochs takes a number, 0.001 to 1,000,000; \"three\" is not one."
     );
     assert!(sentence(Lang::Zh, Field::Gpu, "RTX 409O").contains("RTX 4090"));
     let long = "很长".repeat(500);

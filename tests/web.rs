@@ -117,7 +117,7 @@ async fn nonsense_gets_a_sentence_and_stays() {
     page.leave("micro-batch");
     page.click("lang-en");
     settle().await;
-    assert_eq!(page.text("error-micro-batch"), "Batch size must be between 1 and 1,000,000; you wrote 10^12.");
+    assert_eq!(page.text("error-micro-batch"), "Batch size must be 1 to 1,000,000; you wrote 10^12.");
     page.type_into("micro-batch", "２");
     settle().await;
     assert!(page.find("error-micro-batch").is_none());

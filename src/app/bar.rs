@@ -47,7 +47,9 @@ fn picture(page: Page, memory: &MemoryEstimate, capacity: Option<Bytes>) -> AnyV
                 .into_any()
         })
         .collect();
-    let over = bar.limit.filter(|limit| *limit < bar.end);
+    let over = bar.beyond.map(|(from, width)| {
+        view! { <div class="over" style=format!("left:{from:.2}%;width:{width:.2}%")></div> }
+    });
     let needed = memory.card;
     let limit = capacity.zip(bar.limit).map(|(bytes, x)| {
         let side = if percent(x) > 60.0 { "mark limit left" } else { "mark limit" };
@@ -62,13 +64,15 @@ fn picture(page: Page, memory: &MemoryEstimate, capacity: Option<Bytes>) -> AnyV
     view! {
         <div class="bar" data-testid="memory-bar">
             <div class="above">{limit}</div>
+            <div class="track">
             <svg viewBox=format!("0 0 {WIDTH} 28") preserveAspectRatio="none" aria-hidden="true">
                 <rect class="ground" x="0" y="0" width=WIDTH height="28" />
                 {segments}
-                {over.map(|x| view! { <rect class="over" x=x y="0" width=bar.end - x height="28" /> })}
                 <path class="band" d=bar.whisker />
                 {bar.limit.map(|x| view! { <line class="limit" x1=x x2=x y1="0" y2="28" /> })}
             </svg>
+            {over}
+            </div>
             <div class="below">
                 <span class=peak_side style=format!("left:{:.2}%", percent(bar.end))>
                     <span class="what">{labels::PEAK.text(lang)}</span>

@@ -131,11 +131,11 @@ fn row(page: Page, lang: Lang, choice: &CardChoice, chosen: bool) -> AnyView {
                 {choice.pick.map(|p| view! { <span class="pick">{text::pick(p).text(lang)}</span> })}
             </th>
             <td class="fit" data-tone=super::sign::tone_id(tone)>{sign(tone)}{word.text(lang)}</td>
-            <td class="figure">{room}</td>
-            <td class="figure">{time}</td>
-            <td class="figure">{rent}</td>
-            <td class="figure">{buy}</td>
-            <td>{action}</td>
+            <td class="figure" data-label=labels::HEADROOM.text(lang)>{room}</td>
+            <td class="figure" data-label=labels::HOURS.text(lang)>{time}</td>
+            <td class="figure" data-label=labels::RENT_RUN.text(lang)>{rent}</td>
+            <td class="figure" data-label=labels::BUY.text(lang)>{buy}</td>
+            <td class="action">{action}</td>
         </tr>
     }
     .into_any()

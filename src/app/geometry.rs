@@ -31,6 +31,8 @@ pub(super) struct Bar {
     pub whisker: String,
     /// The card's limit, where a card is chosen.
     pub limit: Option<f64>,
+    /// What lies beyond it, as percentages of the width: where it begins, how long it is.
+    pub beyond: Option<(f64, f64)>,
 }
 
 /// Lays the memory bar out, so that peak, band and card are all inside.
@@ -49,12 +51,9 @@ pub(super) fn bar(memory: &MemoryEstimate, capacity: Option<Bytes>) -> Bar {
             segment
         })
         .collect();
-    Bar {
-        segments,
-        end: x,
-        whisker: whisker(place(total * (1.0 - memory.band)), place(upper)),
-        limit: capacity.map(|c| place(c.0 as f64)),
-    }
+    let limit = capacity.map(|c| place(c.0 as f64));
+    let beyond = limit.filter(|l| *l < x).map(|l| (percent(l), percent(x) - percent(l)));
+    Bar { segments, end: x, whisker: whisker(place(total * (1.0 - memory.band)), place(upper)), limit, beyond }
 }
 
 /// A line from one end to the other with a short stroke across each end.

@@ -23,7 +23,8 @@ pub(super) fn Notices() -> AnyView {
                     let tight = choice.tight.then(|| labels::TIGHT.text(lang));
                     view! {
                         <li>
-                            <b>{text::free_choice(lang, choice, page.catalog.gpu(choice.gpu))}</b>
+                            <b>{text::free_choice(choice)}</b>
+                            <span class="detail">{text::free_card(choice, page.catalog.gpu(choice.gpu))}</span>
                             <span class="detail">{text::free_limits(lang, choice)}</span>
                             {tight.map(|word| view! { <span class="tag">{word}</span> })}
                             <span class="date">{text::dated(lang, choice.as_of, choice.rough)}</span>

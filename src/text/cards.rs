@@ -143,24 +143,19 @@ fn over(budget: &Budget, price: Option<Money>) -> bool {
     }
 }
 
-/// A free notebook: its name and its card.
-pub fn free_choice(lang: Lang, free: &FreeChoice, card: Option<&Gpu>) -> String {
-    let name = if free.offer.is_empty() || free.offer == free.platform {
+/// A free notebook: the platform and its offer.
+pub fn free_choice(free: &FreeChoice) -> String {
+    if free.offer.is_empty() || free.offer == free.platform {
         free.platform.to_string()
     } else {
         format!("{} · {}", free.platform, free.offer)
-    };
-    match card {
-        Some(gpu) => {
-            let card = if free.count > 1 {
-                format!("{} × {}", gpu.short_name(), free.count)
-            } else {
-                gpu.short_name().to_string()
-            };
-            say!(lang, "{name}（{card}）", "{name} ({card})")
-        }
-        None => name,
     }
+}
+
+/// The cards of a free notebook, where they are known.
+pub fn free_card(free: &FreeChoice, card: Option<&Gpu>) -> Option<String> {
+    let name = card?.short_name();
+    Some(if free.count > 1 { format!("{name} × {}", free.count) } else { name.to_string() })
 }
 
 /// How long it takes there and in how many sittings.
@@ -175,10 +170,16 @@ pub fn free_limits(lang: Lang, free: &FreeChoice) -> String {
         }
         (None, _) => say!(lang, "时间不好说", "time unknown"),
     };
+    let first = capital(&first);
     match limit {
         Some(l) => say!(lang, "{first}；每次最多 {l}", "{first}; at most {l} each"),
         None => first,
     }
+}
+
+fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
 }
 
 /// The month of a fact, with `~` where nobody saw it written down.

@@ -68,164 +68,48 @@ pub const fn unit(field: Field) -> Option<Message> {
     })
 }
 
-/// One sentence on what a field means, with a number of this project where there is one.
+/// One short sentence on what a field means, with a number of this project where there is one.
 pub fn hint(lang: Lang, field: Field, project: &Project, catalog: &Catalog) -> String {
     let (micro, steps) = (project.micro_batch, project.accumulation);
+    let all = whole(micro.saturating_mul(steps) as f64);
     match field {
-        Field::Preset => {
-            say!(lang, "选一个最像的，每一项都能再改。", "Take the one most like yours; everything can be changed.")
-        }
-        Field::Model => match catalog.model(&project.model) {
+        Field::Model => match catalog.model(&project.model).filter(|m| m.params > 0) {
             Some(model) => {
-                let (name, count) = (model.name, counted(lang, model.params as f64));
-                say!(lang, "{name}：{count}参数。", "{name}: {count} parameters.")
+                let count = counted(lang, model.params as f64);
+                say!(lang, "一共 {count}参数。", "{count} parameters in all.")
             }
             None => say!(lang, "从哪个模型开始训练。", "The model you start from."),
         },
-        Field::CustomLayers => {
-            say!(lang, "config.json 里的 num_hidden_layers。", "num_hidden_layers in config.json.")
-        }
-        Field::CustomHidden => say!(lang, "config.json 里的 hidden_size。", "hidden_size in config.json."),
-        Field::CustomIntermediate => {
-            say!(lang, "config.json 里的 intermediate_size。", "intermediate_size in config.json.")
-        }
-        Field::CustomHeads => {
-            say!(lang, "num_attention_heads，要能整除宽度。", "num_attention_heads; it must divide the hidden size.")
-        }
-        Field::CustomKvHeads => {
-            say!(lang, "num_key_value_heads，要能整除注意力头。", "num_key_value_heads; it must divide the heads.")
-        }
-        Field::CustomVocab => {
-            say!(lang, "vocab_size，词表越大，算损失时越占显存。", "vocab_size; a large one costs memory in the loss.")
-        }
-        Field::Method => {
-            say!(lang, "训练多少参数：全部，还是只训一小部分。", "How many weights are trained: all, or a small part.")
-        }
         Field::LoraRank => {
             let rank = project.lora.rank;
             say!(
                 lang,
-                "每个适配器中间那一维，现在是 {rank}；大一倍，适配器也大一倍。",
-                "The inner width of every adapter, now {rank}; twice that, twice the adapter."
+                "适配器中间那一维，现在 {rank}；大一倍，它也大一倍。",
+                "Inner width of every adapter, now {rank}."
             )
         }
-        Field::LoraTargets => say!(lang, "哪些线性层旁边挂适配器。", "Which linear layers get an adapter."),
-        Field::LoraDropout => say!(
-            lang,
-            "大于 0 时，每个适配器要多存一份输入。",
-            "Above 0, every adapter keeps one more copy of its input."
-        ),
         Field::FrozenShare => {
             let share = super::numbers::percent(project.frozen_share);
             say!(lang, "最下面 {share} 的层不动。", "The lowest {share} of the layers stay fixed.")
         }
-        Field::Precision => say!(
-            lang,
-            "数字用几个字节存。混合精度最常用。",
-            "How many bytes a number takes. Mixed precision is the usual choice."
-        ),
-        Field::Base => {
-            say!(lang, "不训练的底座权重用什么格式放在卡上。", "The format in which the frozen base stays on the card.")
-        }
-        Field::Optimizer => say!(
-            lang,
-            "AdamW 给每个要训的参数记两个数，别的记得少些。",
-            "AdamW remembers two numbers for each trained weight; others fewer."
-        ),
-        Field::OptimizerImpl => say!(
-            lang,
-            "更新参数那一下的写法：fused 不占临时显存。",
-            "How the update is carried out: fused needs no scratch memory."
-        ),
-        Field::Checkpointing => say!(
-            lang,
-            "不存中间结果，反向时重算：省显存，慢三成左右。",
-            "Recompute instead of keeping: saves memory, costs about a third more time."
-        ),
-        Field::Attention => say!(
-            lang,
-            "Flash 不写出整张注意力表，长序列省得最多。",
-            "Flash never writes the score table out; it saves most at long lengths."
-        ),
-        Field::Loss => say!(
-            lang,
-            "分块或融合的损失不把整张 logits 摆在显存里。",
-            "Chunked or fused loss never holds all logits at once."
-        ),
         Field::MicroBatch => {
-            let all = whole((micro.saturating_mul(steps)) as f64);
-            say!(
-                lang,
-                "一张卡一次放几条（micro-batch）；攒 {steps} 次更新一回，等于 {all} 条。",
-                "Samples per card at a time; with {steps} accumulated, an update sees {all}."
-            )
+            say!(lang, "一张卡一次放几条；每次更新看 {all} 条。", "Samples per card at once; an update sees {all}.")
         }
-        Field::Accumulation => {
-            let all = whole((micro.saturating_mul(steps)) as f64);
-            say!(
-                lang,
-                "攒几次再更新一回：{micro} × {steps} = 每次更新看 {all} 条，不多占激活。",
-                "Batches per update: {micro} × {steps} = {all} samples each, at no cost in activations."
-            )
-        }
-        Field::Sequence => say!(
+        Field::Accumulation => say!(
             lang,
-            "一条样本多长。一个汉字大约 0.7 个 token。",
-            "How long a sample is. An English word is about 1.3 tokens."
+            "攒几次再更新：{micro} × {steps} = 每次看 {all} 条。",
+            "Batches per update: {micro} x {steps} = {all} samples."
         ),
         Field::ImageSide => {
             let side = whole(project.image_side as f64);
             say!(
                 lang,
-                "送进网络的边长，现在 {side}；大一倍，显存约四倍。",
-                "The side the network sees, now {side}; twice that is about four times the memory."
+                "送进网络的边长，现在 {side}；翻倍约占四倍。",
+                "Side the network sees, now {side}; twice takes four times."
             )
         }
-        Field::Frames => say!(lang, "一段视频几帧。", "Frames in one clip."),
-        Field::AudioSeconds => say!(lang, "一条样本几秒。", "Seconds of sound in one sample."),
-        Field::CachedLatents => say!(
-            lang,
-            "先把图片编码好存下来，训练时 VAE 和文本编码器就不用上卡。",
-            "Encode beforehand, so that VAE and text encoders stay off the card."
-        ),
-        Field::BlockSwap => say!(
-            lang,
-            "多大一部分层平时放在内存里，轮到再搬上卡：省显存，慢。",
-            "The share of blocks that waits in main memory: saves memory, slower."
-        ),
-        Field::Ema => say!(
-            lang,
-            "另存一份权重的滑动平均，要多占一份权重的显存。",
-            "A moving average of the weights, one more copy in memory."
-        ),
-        Field::Offload => say!(
-            lang,
-            "平时放在内存、用时才上卡的部分：省显存，慢得多。",
-            "What waits in main memory: saves memory on the card, much slower."
-        ),
-        Field::Objective => say!(
-            lang,
-            "偏好对齐一次要看一好一坏两条，激活翻倍。",
-            "Preference tuning looks at two samples at once: twice the activations."
-        ),
-        Field::Task => say!(
-            lang,
-            "模型最上面接什么：分类和向量不用整张词表，省得多。",
-            "What sits on top: a label or a vector needs no vocabulary, and far less memory."
-        ),
-        Field::Framework => say!(
-            lang,
-            "不同的库默认开关不一样，显存也不一样。",
-            "Libraries differ in their defaults, and so in memory."
-        ),
-        Field::Samples => say!(
-            lang,
-            "一共多少条数据。只影响时间和花费，不影响显存。",
-            "How many there are. Matters for time and money, not for memory."
-        ),
         Field::Epochs => {
-            let steps = updates(project);
-            let shown = about(lang, steps);
+            let shown = about(lang, updates(project));
             say!(lang, "数据过几遍，一共更新约 {shown} 次。", "Passes over the data: about {shown} updates in all.")
         }
         Field::Gpu => match catalog.gpu(&project.hardware.gpu) {
@@ -233,19 +117,97 @@ pub fn hint(lang: Lang, field: Field, project: &Project, catalog: &Catalog) -> S
                 let usable = gpu.usable;
                 say!(lang, "PyTorch 能用到 {usable}。", "PyTorch gets {usable} of it.")
             }
-            None => say!(lang, "还没有也没关系，先看哪张够用。", "None yet is fine: see which would do."),
+            None => say!(lang, "没有也没关系，先看哪张够用。", "None yet is fine: see which would do."),
         },
-        Field::Count => say!(lang, "一样的卡有几张。", "How many of the same card."),
-        Field::Desktop => {
-            say!(lang, "桌面和浏览器要分走 0.4 到 1.5 GiB。", "Desktop and browser take 0.4 to 1.5 GiB of it.")
+        other => fixed_hint(other).text(lang).to_string(),
+    }
+}
+
+const fn fixed_hint(field: Field) -> Message {
+    match field {
+        Field::Preset => {
+            both!("选一个最像的，每一项都能再改。", "Take the one most like yours; all of it can be changed.")
         }
-        Field::Sharding => say!(
-            lang,
-            "权重、梯度和优化器状态在几张卡之间怎么分。",
-            "How weights, gradients and optimizer state are divided over the cards."
-        ),
-        Field::BudgetLimit => say!(lang, "愿意花多少，不填也行。", "What you would spend; may be left empty."),
-        Field::Currency => say!(lang, "价格用哪种货币显示。", "The currency of the prices."),
+        Field::CustomLayers => both!("config.json 里的 num_hidden_layers。", "num_hidden_layers in config.json."),
+        Field::CustomHidden => both!("config.json 里的 hidden_size。", "hidden_size in config.json."),
+        Field::CustomIntermediate => both!("config.json 里的 intermediate_size。", "intermediate_size in config.json."),
+        Field::CustomHeads => {
+            both!("num_attention_heads，要能整除宽度。", "num_attention_heads; must divide the hidden size.")
+        }
+        Field::CustomKvHeads => {
+            both!("num_key_value_heads，要能整除注意力头。", "num_key_value_heads; must divide the heads.")
+        }
+        Field::CustomVocab => {
+            both!("vocab_size，词表越大，算损失越占显存。", "vocab_size; a large one costs memory in the loss.")
+        }
+        Field::Method => {
+            both!("训练多少参数：全部，还是一小部分。", "How many weights are trained: all, or a small part.")
+        }
+        Field::LoraTargets => both!("哪些线性层旁边挂适配器。", "Which linear layers get an adapter."),
+        Field::LoraDropout => {
+            both!("大于 0 时，每个适配器多存一份输入。", "Above 0, each adapter keeps a copy of its input.")
+        }
+        Field::Precision => {
+            both!("数字用几个字节存，混合精度最常用。", "Bytes per number; mixed precision is the usual choice.")
+        }
+        Field::Base => both!("不训练的底座用什么格式放在卡上。", "The format in which the frozen base is held."),
+        Field::Optimizer => {
+            both!("AdamW 给每个要训的参数记两个数。", "AdamW remembers two numbers per trained weight.")
+        }
+        Field::OptimizerImpl => {
+            both!("更新参数的写法，fused 不占临时显存。", "How weights are updated; fused needs no scratch memory.")
+        }
+        Field::Checkpointing => {
+            both!("不存中间结果，反向时重算：省显存，慢些。", "Recompute instead of keeping: less memory, more time.")
+        }
+        Field::Attention => {
+            both!("Flash 不写出整张注意力表，越长越省。", "Flash never writes the scores out; best at length.")
+        }
+        Field::Loss => {
+            both!("分块或融合的损失不存整张 logits。", "Chunked or fused loss never holds all logits at once.")
+        }
+        Field::Sequence => {
+            both!("一条样本多长，一个汉字约 0.7 个 token。", "How long a sample is; a word is about 1.3 tokens.")
+        }
+        Field::Frames => both!("一段视频几帧。", "Frames in one clip."),
+        Field::AudioSeconds => both!("一条样本几秒。", "Seconds of sound in one sample."),
+        Field::CachedLatents => {
+            both!("先编码好存下来，VAE 就不用上卡。", "Encode beforehand, and the VAE stays off the card.")
+        }
+        Field::BlockSwap => {
+            both!("这部分层平时放在内存，轮到再上卡。", "This share of the blocks waits in main memory.")
+        }
+        Field::Ema => both!("另存一份权重的滑动平均，多占一份。", "A moving average of the weights: one more copy."),
+        Field::Offload => {
+            both!("平时放内存、用时才上卡：省显存，慢得多。", "What waits in main memory: saves memory, much slower.")
+        }
+        Field::Objective => {
+            both!("偏好对齐一次看一好一坏两条，激活翻倍。", "Preference tuning looks at two samples at once.")
+        }
+        Field::Task => both!("分类和向量不用整张词表，省得多。", "A label or a vector needs no vocabulary."),
+        Field::Framework => {
+            both!("库的默认开关不同，显存也不同。", "Libraries differ in their defaults, and so in memory.")
+        }
+        Field::Samples => {
+            both!("一共多少条。影响时间和花费，不影响显存。", "How many there are: matters for time, not for memory.")
+        }
+        Field::Count => both!("一样的卡有几张。", "How many of the same card."),
+        Field::Desktop => {
+            both!("桌面和浏览器要分走 0.4 到 1.5 GiB。", "Desktop and browser take 0.4 to 1.5 GiB of it.")
+        }
+        Field::Sharding => {
+            both!("权重、梯度和状态在几张卡之间怎么分。", "How weights and state are divided over the cards.")
+        }
+        Field::BudgetLimit => both!("愿意花多少，不填也行。", "What you would spend; may be left empty."),
+        Field::Currency => both!("价格用哪种货币显示。", "The currency of the prices."),
+        Field::Model
+        | Field::LoraRank
+        | Field::FrozenShare
+        | Field::MicroBatch
+        | Field::Accumulation
+        | Field::ImageSide
+        | Field::Epochs
+        | Field::Gpu => self::field(field),
     }
 }
 
@@ -261,7 +223,7 @@ pub fn error(lang: Lang, field: Field, error: &FieldError, raw: &str, catalog: &
     match error {
         FieldError::Empty(Kind::Number(range)) => {
             let range = allowed(lang, range);
-            say!(lang, "{name}不能空着：填{range}的数。", "{name} is empty: give a number {range}.")
+            say!(lang, "{name}不能空着：填{range}的数。", "{name} is empty: give a number, {range}.")
         }
         FieldError::Empty(_) => say!(
             lang,
@@ -273,7 +235,7 @@ pub fn error(lang: Lang, field: Field, error: &FieldError, raw: &str, catalog: &
             say!(
                 lang,
                 "{name}要填数字，{range}；“{typed}”看不懂。",
-                "{name} takes a number {range}; \"{typed}\" is not one."
+                "{name} takes a number, {range}; \"{typed}\" is not one."
             )
         }
         FieldError::NotWhole { below, above } => {
@@ -326,10 +288,10 @@ fn before_chinese(lang: Lang, name: &str) -> String {
     if space { format!("{name} ") } else { name.to_string() }
 }
 
-/// `在 1 到 1,048,576 之间`, `between 1 and 1,048,576`.
+/// `在 1 到 1,048,576 之间`, `1 to 1,048,576`.
 fn allowed(lang: Lang, range: &Range) -> String {
     let (min, max) = (plain(range.min), if range.max >= 1e9 { about(lang, range.max) } else { plain(range.max) });
-    say!(lang, "在 {min} 到 {max} 之间", "between {min} and {max}")
+    say!(lang, "在 {min} 到 {max} 之间", "{min} to {max}")
 }
 
 /// The first characters of what was typed, so that a pasted page does not fill the screen.

@@ -18,8 +18,8 @@ mod oom;
 
 pub use answer::{Answer, Tone, answer, cannot_estimate};
 pub use cards::{
-    accelerator_family, buy, buy_over, dated, free_choice, free_limits, pick, preset_group, rent, rent_over, warning,
-    warning_detail,
+    accelerator_family, buy, buy_over, dated, free_card, free_choice, free_limits, pick, preset_group, rent, rent_over,
+    warning, warning_detail,
 };
 pub use choices::choice;
 pub use fields::{error, field, hint, unit};

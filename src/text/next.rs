@@ -2,7 +2,7 @@
 
 use super::numbers::{about_hours, hours, money};
 use super::{Lang, say};
-use crate::advise::{Advice, CardChoice, FixKind, Pick, Verdict};
+use crate::advise::{Advice, CardChoice, FixKind, FreeChoice, Pick, Verdict};
 use crate::catalog::Catalog;
 use crate::project::Project;
 
@@ -155,13 +155,22 @@ fn named(lang: Lang, kind: FixKind) -> String {
 
 /// Somewhere else: a free notebook, a rental, a card to buy.
 fn elsewhere(lang: Lang, advice: &Advice, catalog: &Catalog) -> Next {
-    if let Some(free) = advice.free.iter().find(|f| !f.tight && f.sessions <= 3) {
-        let (name, limits) = (super::free_choice(lang, free, catalog.gpu(free.gpu)), super::free_limits(lang, free));
-        return Next::say(say!(
-            lang,
-            "先别急着买：免费的 {name} 就够，{limits}。",
-            "Don't buy yet: {name} is free and enough, {limits}."
-        ));
+    let near = |f: &&&FreeChoice| f.china == (lang == Lang::Zh);
+    let enough: Vec<&FreeChoice> = advice.free.iter().filter(|f| !f.tight && f.sessions <= 3).collect();
+    if let Some(free) = enough.iter().find(near).or(enough.first()) {
+        let (platform, limits) = (free.platform, super::free_limits(lang, free));
+        return Next::say(match super::free_card(free, catalog.gpu(free.gpu)) {
+            Some(card) => say!(
+                lang,
+                "先别急着买：{platform} 有免费的 {card}，够用。{limits}。",
+                "Don't buy yet: {platform} lends a free {card}, and that is enough. {limits}."
+            ),
+            None => say!(
+                lang,
+                "先别急着买：{platform} 的免费额度就够。{limits}。",
+                "Don't buy yet: the free {platform} is enough. {limits}."
+            ),
+        });
     }
     let usable = |c: &&CardChoice| c.fits;
     let rented = advice
