@@ -406,7 +406,7 @@ impl Builder {
         let out = w.rows;
         let saves = u8::from(w.grad) | u8::from(x.grad) << 1;
         let flops = 2.0 * x.numel() as f64 * out as f64;
-        let op = Op { backward: Backward::Fresh, saves, flops, ..BLANK };
+        let op = Op { backward: Backward::Fresh, saves, flops, weight_view: true, ..BLANK };
         match b {
             Some(b) => self.emit(&[x, w, b], x.rows, out, x.dtype, op),
             None => self.emit(&[x, w], x.rows, out, x.dtype, op),
@@ -520,6 +520,7 @@ const BLANK: Op = Op {
     back_temp: 0,
     cached: false,
     logits_aux: false,
+    weight_view: false,
     flops: 0.0,
 };
 

@@ -98,6 +98,8 @@ pub struct Op {
     pub cached: bool,
     /// What is kept beside the output are logits.
     pub logits_aux: bool,
+    /// The second input's gradient arrives as a transposed view: autograd does not add to it in place.
+    pub weight_view: bool,
     /// Floating-point operations, forward.
     pub flops: f64,
 }

@@ -87,7 +87,7 @@ fn per_weight(w: &Weight, dtype: Dtype, config: &StepConfig) -> (u64, bool, u64)
         Optimizer::SgdMomentum => (own, false, 0),
         // One moment; the sign update is a clone and a sum.
         Optimizer::Lion => (own, false, 2 * own),
-        Optimizer::Adafactor => adafactor(w),
+        Optimizer::Adafactor => adafactor(w, dtype),
         // One moment for matrices; Newton-Schulz works in bf16 on the matrix and two products of it.
         Optimizer::Muon => {
             if w.rows > 1 {
@@ -110,14 +110,15 @@ fn per_weight(w: &Weight, dtype: Dtype, config: &StepConfig) -> (u64, bool, u64)
     }
 }
 
-/// transformers' Adafactor: row and column sums (or the full second moment of a vector) in fp32, and full-size
-/// temporaries for the squared gradient and the update.
-fn adafactor(w: &Weight) -> (u64, bool, u64) {
+/// transformers' Adafactor: row and column sums (or the full second moment of a vector) in fp32. The step squares the
+/// gradient and makes the update at full size; 16-bit gradients and weights are copied to fp32 for it.
+fn adafactor(w: &Weight, dtype: Dtype) -> (u64, bool, u64) {
     let full = sized(w.numel, Dtype::F32);
+    let temporary = if dtype.is_half() { 4 * full } else { 2 * full };
     if w.rows > 1 {
         let cols = w.numel / w.rows.max(1);
-        (sized(w.rows, Dtype::F32) + sized(cols, Dtype::F32), false, 3 * full)
+        (sized(w.rows, Dtype::F32) + sized(cols, Dtype::F32), false, temporary)
     } else {
-        (full, false, 3 * full)
+        (full, false, temporary)
     }
 }

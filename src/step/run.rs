@@ -107,6 +107,7 @@ struct Storage {
     bytes: u64,
     refs: u32,
     category: Category,
+    view: bool,
 }
 
 /// A value of a segment that has been run.
@@ -263,7 +264,7 @@ pub fn run_observed<O: Observer>(program: &Program, config: &StepConfig, walk: W
 impl<'p, O: Observer> Machine<'p, O> {
     fn alloc(&mut self, bytes: u64, category: Category) -> u32 {
         let id = self.storages.len() as u32;
-        self.storages.push(Storage { bytes, refs: 1, category });
+        self.storages.push(Storage { bytes, refs: 1, category, view: false });
         self.live[category as usize] += bytes;
         self.total += bytes;
         self.largest = self.largest.max(bytes);
@@ -700,7 +701,11 @@ impl<'p, O: Observer> Machine<'p, O> {
                 from
             } else {
                 let category = if value.kind == Kind::Logits { Category::Logits } else { Category::Temporaries };
-                self.alloc(value.bytes, category)
+                let id = self.alloc(value.bytes, category);
+                if i == 1 && op.weight_view && let Some(s) = self.storages.last_mut() {
+                    s.view = true;
+                }
+                id
             };
         }
         self.note(op.back_temp);
@@ -736,12 +741,11 @@ impl<'p, O: Observer> Machine<'p, O> {
     fn deliver(&mut self, frame: &Frame<'p>, id: Id, grad: u32) {
         let local = frame.cells + u32::from(id);
         let target = self.cells[local as usize].source;
-        let here = target >= frame.cells && frame.segment.values.get((target - frame.cells) as usize).is_some();
         let is_weight = matches!(frame.segment.values[id as usize].kind, Kind::Weight { .. });
         let old = self.cells[target as usize].grad;
         let merged = if old == NOTHING {
             grad
-        } else if self.storages[old as usize].refs == 1 {
+        } else if self.storages[old as usize].refs == 1 && !self.storages[old as usize].view {
             self.release(grad);
             old
         } else {
@@ -752,7 +756,6 @@ impl<'p, O: Observer> Machine<'p, O> {
             self.release(grad);
             sum
         };
-        let _ = here;
         if is_weight {
             // AccumulateGrad: kept as it is, or added to what earlier micro-batches left.
             self.cells[target as usize].grad = NOTHING;
