@@ -4,6 +4,7 @@ use super::builder::{Keep, Kernel, Tensor, bytes};
 use super::layers::{Heads, Layers, Role};
 use super::style::{Activation, Norm, Residual, Style};
 use super::{AttentionKernel, Dtype, Kind, Loss, Program, SAVE_OUT, Slot, StepConfig, Task, Trained};
+use crate::catalog::grammar::ExpertLayers;
 use crate::catalog::{LanguageKind, LanguageModel};
 
 pub(crate) const HIDDEN: Slot = Slot(0);
@@ -70,7 +71,13 @@ fn decoder(model: &LanguageModel, style: &Style, config: &StepConfig) -> Program
     };
     embed(&mut n, model, style, frozen > 0);
     let checkpointed = config.checkpointing.recomputes();
-    let dense = if model.moe_experts > 0 { dense_layers(model) } else { 0 };
+    // Layers with experts: all after the first few, or every n-th.
+    let experts = model.expert_layers().unwrap_or(ExpertLayers::AfterFirst(0));
+    let (dense, every) = match experts {
+        _ if model.moe_experts == 0 => (0, 1),
+        ExpertLayers::AfterFirst(dense) => (dense, 1),
+        ExpertLayers::Every(n) => (0, n.max(1)),
+    };
     let pattern = Pattern::of(model, config);
     // Runs of alike layers: frozen or not, dense or with experts.
     let mut cuts = vec![0, frozen, dense.min(layers), layers];
@@ -82,15 +89,15 @@ fn decoder(model: &LanguageModel, style: &Style, config: &StepConfig) -> Program
             Trained::AboveLayer(_) => at >= frozen,
             _ => false,
         };
-        let experts = model.moe_experts > 0 && at >= dense;
         while at < to {
             // The first layer that carries trained weights starts the flow of gradients: it differs from those above.
             let flows = n.b.peek(HIDDEN).is_some_and(|t| t.grad);
             let alike = if flows || !n.trains() { to - at } else { 1 };
-            let period = pattern.period().min(alike);
+            let period = (pattern.period() * every).min(alike);
             let times = alike / period;
             n.b.repeat(times);
             for k in at..at + period {
+                let experts = model.moe_experts > 0 && experts.contains(k);
                 block(&mut n, model, style, experts, pattern.is_local(k));
                 n.b.end_segment(checkpointed, false);
             }
@@ -104,10 +111,6 @@ fn decoder(model: &LanguageModel, style: &Style, config: &StepConfig) -> Program
     n.b.end_group();
     n.b.program.batch_bytes += 2 * bytes(n.tokens(), Dtype::I64);
     n.b.program
-}
-
-fn dense_layers(model: &LanguageModel) -> u64 {
-    model.dense_layers_first.parse().unwrap_or(0)
 }
 
 fn embed(n: &mut Layers, model: &LanguageModel, style: &Style, frozen: bool) {

@@ -702,7 +702,10 @@ impl<'p, O: Observer> Machine<'p, O> {
             } else {
                 let category = if value.kind == Kind::Logits { Category::Logits } else { Category::Temporaries };
                 let id = self.alloc(value.bytes, category);
-                if i == 1 && op.weight_view && let Some(s) = self.storages.last_mut() {
+                if i == 1
+                    && op.weight_view
+                    && let Some(s) = self.storages.last_mut()
+                {
                     s.view = true;
                 }
                 id
