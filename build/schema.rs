@@ -179,7 +179,7 @@ pub(crate) static LLM: Schema = Schema {
         may("moe_shared", Whole(0.0..=64.0)),
         may("moe_intermediate", Whole(16.0..=65_536.0)),
         may("dense_layers_first", Text),
-        must("max_context", Whole(64.0..=16_777_216.0)),
+        must("max_context", Whole(32.0..=16_777_216.0)),
         must("qkv_bias", BIAS),
         must("positional", POSITIONAL),
         may("extras", Text),

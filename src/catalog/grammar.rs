@@ -177,6 +177,11 @@ impl AttentionPlan {
         let mut words = rest.split(',').map(str::trim);
         match head {
             "full" => {}
+            // Recurrent layers: no attention between a side's own tokens.
+            "lstm" => {
+                plan.core = AttentionCore::Unspecified;
+                return Ok(plan);
+            }
             _ if rest.contains("compressed") || rest.starts_with("kda") => {
                 plan.core = AttentionCore::Unspecified;
                 return Ok(plan);

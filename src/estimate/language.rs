@@ -3,7 +3,7 @@
 use super::{CannotEstimate, EstimateMethod, MemoryEstimate, Moment, Part, Resolved, TimelinePoint, overhead, stack};
 use crate::catalog::{Gpu, LanguageKind, LanguageModel};
 use crate::network;
-use crate::project::{CustomModel, Field, Objective, Offload, Project, Sharding};
+use crate::project::{CustomModel, Field, LanguageTask, Objective, Offload, Project, Sharding};
 use crate::step::{self, Category, Live, Observer, Phase, Shards, StepConfig, StepResult, Task, Walk};
 use crate::units::{Bytes, GIB};
 
@@ -137,7 +137,13 @@ struct Plan {
 
 impl Plan {
     fn of(project: &Project, model: &LanguageModel, gpu: Option<&Gpu>) -> Self {
-        let task = if model.kind == LanguageKind::Encoder { Task::SequenceClassification } else { Task::LanguageModel };
+        let task = match project.task {
+            LanguageTask::Auto if model.kind == LanguageKind::Encoder => Task::SequenceClassification,
+            LanguageTask::Auto | LanguageTask::NextToken => Task::LanguageModel,
+            LanguageTask::Masked => Task::MaskedLanguageModel,
+            LanguageTask::Classification => Task::SequenceClassification,
+            LanguageTask::Embedding => Task::Embedding,
+        };
         let mut config = stack::configure(project, u64::from(model.layers), task, gpu);
         let count = u64::from(project.hardware.count.max(1));
         let sharding = match project.hardware.sharding {

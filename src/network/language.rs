@@ -19,6 +19,12 @@ pub(crate) const HELD: Slot = Slot(15);
 /// The training program of a language model.
 pub fn language(model: &LanguageModel, config: &StepConfig) -> Program {
     let style = Style::of(model);
+    if model.attention.starts_with("lstm") {
+        return super::recurrent::recurrent(model, config);
+    }
+    if model.extras.contains("segment-memory") {
+        return super::transformer_xl::transformer_xl(model, &style, config);
+    }
     match model.kind {
         LanguageKind::Decoder => decoder(model, &style, config),
         LanguageKind::Encoder => super::encoder::encoder(model, &style, config),

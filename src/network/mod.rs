@@ -13,7 +13,9 @@ mod layers;
 mod mla;
 mod moe;
 mod program;
+mod recurrent;
 mod style;
+mod transformer_xl;
 
 pub use config::*;
 pub use language::language;
