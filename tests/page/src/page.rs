@@ -53,6 +53,8 @@ impl Window {
 }
 
 /// The page, open in a browser of its own.
+///
+/// Elements are named by CSS selectors; a word that begins with `@` stands for a `data-testid`: `@answer`, `@oom code`.
 pub struct Page {
     test: String,
     address: String,
@@ -65,8 +67,16 @@ impl Page {
         Self::open_at(test, language, window, "")
     }
 
-    /// Opens the page at a link: `link` is what follows the page's own address, `?...` or `#...`.
+    /// Opens the page at a link (what follows the page's own address, `?...` or `#...`) and waits for its answer.
     pub fn open_at(test: &str, language: Language, window: Window, link: &str) -> Self {
+        let page = Self::blank(test, language, window);
+        page.go(link);
+        page.text("@answer-head");
+        page
+    }
+
+    /// A browser that has not gone to the page yet.
+    pub fn blank(test: &str, language: Language, window: Window) -> Self {
         let dist = setting("PAGE_TESTS_DIST");
         let dist = Path::new(&dist);
         assert!(dist.join("index.html").is_file(), "there is no built page in {}", dist.display());
@@ -79,7 +89,6 @@ impl Page {
         let size = json!({"width": width, "height": height, "deviceScaleFactor": 1, "mobile": mobile});
         page.driver.chromium("Emulation.setDeviceMetricsOverride", &size);
         page.driver.chromium("Emulation.setTouchEmulationEnabled", &json!({ "enabled": mobile }));
-        page.go(link);
         page
     }
 
@@ -91,6 +100,11 @@ impl Page {
             let done = self.driver.run(|client| async move { client.goto(address).await });
             done.unwrap_or_else(|error| self.fail(&format!("{address} does not open: {error}")));
         }
+    }
+
+    /// A command of Chromium's own protocol, for what no person can do by hand (`Emulation.setScriptExecutionDisabled`).
+    pub fn chromium(&self, command: &str, parameters: &Value) -> Value {
+        self.driver.chromium(command, parameters)
     }
 
     /// Loads the page anew.
@@ -114,7 +128,7 @@ impl Page {
     /// The text of every element that `css` selects, now.
     pub fn texts(&self, css: &str) -> Vec<String> {
         let script = "return [...document.querySelectorAll(arguments[0])].map(element => element.innerText.trim())";
-        let found = self.script_with(script, vec![json!(css)]);
+        let found = self.script_with(script, vec![json!(selector(css))]);
         found.as_array().into_iter().flatten().filter_map(|text| text.as_str().map(str::to_owned)).collect()
     }
 
@@ -144,7 +158,7 @@ impl Page {
         let select_all = "arguments[0].focus(); arguments[0].select && arguments[0].select()";
         let focused = "document.querySelector(arguments[0])";
         self.text(css);
-        self.script_with(&select_all.replace("arguments[0]", focused), vec![json!(css)]);
+        self.script_with(&select_all.replace("arguments[0]", focused), vec![json!(selector(css))]);
         let text = if text.is_empty() { "\u{e017}".to_owned() } else { text.to_owned() };
         self.with(css, |element| async move { element.send_keys(&text).await });
     }
@@ -204,6 +218,18 @@ impl Page {
         value.unwrap_or_else(|error| self.fail(&format!("the script `{script}` failed: {error}")))
     }
 
+    /// Runs a script that calls its last argument when it is done, and returns what it gave.
+    pub fn wait_for_script(&self, script: &str) -> Value {
+        let value = self.driver.run(|client| async move { client.execute_async(script, Vec::new()).await });
+        value.unwrap_or_else(|error| self.fail(&format!("the script `{script}` failed: {error}")))
+    }
+
+    /// The document as it stands.
+    pub fn source(&self) -> String {
+        let source = self.driver.run(|client| async move { client.source().await });
+        source.unwrap_or_else(|error| self.fail(&format!("the page cannot be read: {error}")))
+    }
+
     /// Takes a picture of the whole page to `target/screenshots/NAME.png`.
     pub fn picture(&self, name: &str) {
         let options = json!({"format": "png", "captureBeyondViewport": true});
@@ -255,25 +281,18 @@ impl Page {
         F: Future<Output = Result<T, CmdError>>,
         Act: FnOnce(Element) -> F + Clone,
     {
-        let mut last = String::new();
-        let found = || {
-            let act = act.clone();
-            let done =
-                self.driver.run(|client: Client| async move { act(client.find(Locator::Css(css)).await?).await });
-            done.map_err(|error| last = error.to_string()).ok()
-        };
+        let full = selector(css);
         let start = Instant::now();
-        let mut found = found;
         loop {
-            if let Some(value) = found() {
-                return value;
+            let (act, full) = (act.clone(), full.as_str());
+            let done =
+                self.driver.run(|client: Client| async move { act(client.find(Locator::Css(full)).await?).await });
+            match done {
+                Ok(value) => return value,
+                Err(error) if start.elapsed() > PATIENCE => self.fail(&format!("`{css}` cannot be used: {error}")),
+                Err(_) => std::thread::sleep(Duration::from_millis(50)),
             }
-            if start.elapsed() > PATIENCE {
-                break;
-            }
-            std::thread::sleep(Duration::from_millis(50));
         }
-        self.fail(&format!("`{css}` cannot be used: {last}"))
     }
 
     /// Takes a picture and ends the test.
@@ -283,4 +302,10 @@ impl Page {
         }
         panic!("{}: {sentence} (see target/screenshots/failed-{}.png)", self.test, self.test)
     }
+}
+
+/// Writes `@name` as the selector of a `data-testid`.
+fn selector(css: &str) -> String {
+    let word = |word: &str| word.strip_prefix('@').map_or(word.to_owned(), |id| format!("[data-testid='{id}']"));
+    css.split(' ').map(word).collect::<Vec<_>>().join(" ")
 }
