@@ -192,6 +192,7 @@ fn the_list_says_what_an_estimate_for_the_card_says() {
         for choice in advise(project, &catalog).unwrap().cards.iter().step_by(7) {
             let mut there = with(project, choice.gpu, choice.count);
             there.hardware.sharding = choice.sharding;
+            there.accumulation = choice.accumulation;
             let memory = enough_gpu::estimate::memory(&there, catalog.gpu(choice.gpu), &catalog).unwrap();
             assert_eq!(memory.card, choice.card, "{} on {} x {}", project.preset, choice.count, choice.gpu);
             let time = enough_gpu::estimate::time(&there, catalog.gpu(choice.gpu).unwrap(), choice.count, &catalog);

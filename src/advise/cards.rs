@@ -1,7 +1,7 @@
 //! Every card and count on which the run could go, ranked by what a person wants: that it fits, that it costs little,
 //! that it can be had, that it is soon done.
 
-use super::engine::Memo;
+use super::engine::{MACHINE, Memo, accumulation};
 use super::money::{Offers, buy};
 use super::warnings::{bar, warnings};
 use super::{CardChoice, CardWarning, Pick};
@@ -10,14 +10,14 @@ use crate::estimate::time::{has_fast_link, has_flash};
 use crate::project::Project;
 use std::cmp::Ordering;
 
-/// Most cards in one machine.
-const MACHINE: u32 = 8;
 /// Most cards that a plan may have.
 const MOST_CARDS: u32 = 16_384;
 /// A run shorter than this needs no second card.
 const SOON_H: f64 = 2.0;
 /// A run longer than this asks for more machines.
 const LONG_H: f64 = 24.0 * 45.0;
+/// Longest run that is a plan: three months.
+const LONGEST_H: f64 = 24.0 * 90.0;
 /// Renting takes this long to set up and to put away, whatever the run.
 const SET_UP_H: f64 = 1.0;
 /// Waits within this factor are the same to a person.
@@ -29,6 +29,7 @@ const SHORT_LIST: usize = 5;
 pub(super) fn cards(memo: &Memo<'_>, project: &Project, catalog: &Catalog) -> Vec<CardChoice> {
     let currency = project.budget.currency;
     let offers = Offers::new(catalog, currency);
+    let own = project.accumulation as f64 * f64::from(project.hardware.count.max(1));
     let mut choices = Vec::with_capacity(catalog.gpus.len() * 2);
     for gpu in catalog.gpus.iter().filter(|g| bar(project, g).is_none()) {
         let mainstream = is_mainstream(project, gpu);
@@ -40,7 +41,9 @@ pub(super) fn cards(memo: &Memo<'_>, project: &Project, catalog: &Catalog) -> Ve
             let more = count * 2 <= most(gpu) && choice.as_ref().is_none_or(wants_more);
             // Clusters that are too small say nothing.
             if let Some(choice) = choice.filter(|c| c.fits || c.tight || count <= MACHINE) {
-                choices.push(Ranked { choice, mainstream, cuda, lasting });
+                let cards = choice.accumulation as f64 * f64::from(count);
+                let growth = (cards / own.max(1.0)).max(1.0);
+                choices.push(Ranked { choice, mainstream, cuda, lasting, growth });
             } else if count == 1 {
                 break;
             }
@@ -62,6 +65,7 @@ fn choice(memo: &Memo<'_>, project: &Project, gpu: &Gpu, count: u32, offers: &Of
         gpu: gpu.id,
         count,
         sharding,
+        accumulation: accumulation(project, count),
         card: need.card,
         usable: gpu.usable,
         band: need.band,
@@ -118,21 +122,30 @@ struct Ranked {
     cuda: bool,
     /// Kernels of today's recipes run on it: worth buying for years.
     lasting: bool,
+    /// Effective batch over the project's own, 1 where accumulation could be lowered instead.
+    growth: f64,
 }
 
 impl Ranked {
-    /// Good advice for somebody who does not know: fits, can be rented with the person's money, runs current software.
+    /// Good advice for somebody who does not know: fits, can be rented with the person's money, runs current software,
+    /// and ends in this life.
     fn is_candidate(&self) -> bool {
-        self.choice.fits && self.mainstream && self.choice.rent.is_some_and(|r| !r.converted)
+        self.choice.fits && self.is_sensible() && self.mainstream && self.choice.rent.is_some_and(|r| !r.converted)
     }
 
-    /// Several cards are more to set up and more to go wrong than one, and so are cards off CUDA.
+    fn is_sensible(&self) -> bool {
+        wait(&self.choice) <= LONGEST_H
+    }
+
+    /// Several cards are more to set up and more to go wrong than one, and so are cards off CUDA; a larger effective
+    /// batch wants other settings.
     fn trouble(&self) -> f64 {
-        1.0 + 0.2 * f64::from(self.choice.count.max(1).ilog2()) + if self.cuda { 0.0 } else { 0.4 }
+        let cards = f64::from(self.choice.count.max(1)).log2();
+        1.0 + 0.2 * cards + 0.2 * self.growth.log2() + if self.cuda { 0.0 } else { 0.4 }
     }
 
     fn order(&self, other: &Self) -> Ordering {
-        let class = |r: &Self| (!r.choice.fits, !r.choice.tight, !r.is_candidate(), !r.mainstream);
+        let class = |r: &Self| (!r.choice.fits, !r.choice.tight, !r.is_candidate(), !r.is_sensible(), !r.mainstream);
         let price = |r: &Self| cost(&r.choice).unwrap_or(f64::INFINITY);
         let (a, b) = (&self.choice, &other.choice);
         class(self)
@@ -147,8 +160,15 @@ impl Ranked {
 
 /// Current `PyTorch` runs on it, on CUDA or `ROCm`, and somebody stands behind it.
 fn is_mainstream(project: &Project, gpu: &Gpu) -> bool {
-    let stops = [CardWarning::Dropped, CardWarning::OtherStack, CardWarning::Modded, CardWarning::RocmOverride];
-    warnings(project, gpu, 1, None).iter().all(|w| !stops.contains(w) && *w != CardWarning::NoQuantization)
+    let stops = [
+        CardWarning::Dropped,
+        CardWarning::OtherStack,
+        CardWarning::Modded,
+        CardWarning::RocmOverride,
+        CardWarning::NoQuantization,
+        CardWarning::NoBf16,
+    ];
+    warnings(project, gpu, 1, None).iter().all(|w| !stops.contains(w))
 }
 
 fn rank(ranked: &mut [Ranked]) {

@@ -96,6 +96,9 @@ pub(super) struct Memo<'a> {
     loads: RefCell<Vec<(bool, Result<Workload, CannotEstimate>)>>,
 }
 
+/// Most cards in one machine.
+pub(super) const MACHINE: u32 = 8;
+
 /// How cards may share the work, the simplest first.
 const SHARDINGS: [Sharding; 3] = [Sharding::Ddp, Sharding::Zero2, Sharding::Zero3];
 
@@ -192,22 +195,24 @@ impl<'a> Memo<'a> {
         if count <= 1 {
             return Some((Sharding::Ddp, alone));
         }
-        // Nothing can be divided into more parts than there are cards.
-        if alone.card.scale(1.0 / f64::from(count)) > gpu.usable {
+        // Nothing can be divided into more parts than there are cards; less accumulation may save some gradients.
+        if alone.card.scale(0.7 / f64::from(count)) > gpu.usable {
             return None;
         }
-        let whole = alone.fits(gpu.usable).then(|| self.need(gpu, count, Sharding::Ddp)).flatten();
-        if let Some(need) = whole.filter(|n| n.fits(gpu.usable)) {
-            return Some((Sharding::Ddp, need));
+        if count <= MACHINE {
+            return Self::simplest(shardings(self.project), gpu, |sharding| self.need(gpu, count, sharding));
         }
-        // Clusters divide everything; one machine what is needed.
-        let divided = shardings(self.project).filter(|s| *s != Sharding::Ddp && (count <= 8 || *s == Sharding::Zero3));
-        Self::simplest(divided, gpu, |sharding| self.need(gpu, count, sharding))
+        // Machines together: everything on every card where that fits one machine's cards, else everything divided.
+        let whole = self.need(gpu, MACHINE, Sharding::Ddp).is_some_and(|n| n.fits(gpu.usable));
+        let ways = [Sharding::Ddp, Sharding::Zero3].into_iter().skip(usize::from(!whole));
+        Self::simplest(ways, gpu, |sharding| self.need(gpu, count, sharding))
     }
 
     /// Time of the run on `count` cards.
     pub(super) fn time(&self, gpu: &Gpu, count: u32, sharding: Sharding) -> Option<TimeEstimate> {
-        self.workload(has_flash(gpu)).ok()?.on(gpu, count, sharding).ok()
+        let mut load = self.workload(has_flash(gpu)).ok()?;
+        load.accumulation = accumulation(self.project, count) as f64;
+        load.on(gpu, count, sharding).ok()
     }
 
     /// Time of a changed project on its card.
@@ -227,6 +232,14 @@ impl<'a> Memo<'a> {
     }
 }
 
+/// Micro-batches in a step on `count` cards, so that the effective batch stays as it is. Once there is nothing left to
+/// accumulate, more cards make it grow.
+pub(super) fn accumulation(project: &Project, count: u32) -> u64 {
+    let times = u64::from(count.max(1));
+    let all = project.accumulation.saturating_mul(u64::from(project.hardware.count.max(1)));
+    (all / times).max(1)
+}
+
 /// The project on other cards. No screen hangs on a rented or new card.
 pub(super) fn on(project: &Project, gpu: &Gpu, count: u32, sharding: Sharding) -> Project {
     let mut other = project.clone();
@@ -235,6 +248,7 @@ pub(super) fn on(project: &Project, gpu: &Gpu, count: u32, sharding: Sharding) -
         other.hardware.gpu = gpu.id.to_string();
     }
     other.hardware.no_gpu = false;
+    other.accumulation = accumulation(project, count);
     other.hardware.count = count;
     other.hardware.sharding = sharding;
     other

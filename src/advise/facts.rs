@@ -208,6 +208,8 @@ pub struct CardChoice {
     pub count: u32,
     /// How they share the work.
     pub sharding: Sharding,
+    /// Micro-batches per optimizer step and card, so that the effective batch stays as it is.
+    pub accumulation: u64,
     /// Memory that each card needs.
     pub card: Bytes,
     /// Memory that each card has for `PyTorch`.
@@ -289,6 +291,8 @@ pub struct FreeChoice {
     pub tight: bool,
     /// Meant for mainland China.
     pub china: bool,
+    /// Not open to everybody, or not made for `PyTorch` on CUDA.
+    pub restricted: bool,
     /// Month of the fact.
     pub as_of: &'static str,
     /// Nobody saw the offer written down.

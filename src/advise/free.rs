@@ -2,19 +2,24 @@
 
 use super::FreeChoice;
 use super::engine::Memo;
-use super::warnings::bar;
-use crate::catalog::{Catalog, FreeTier};
+use super::warnings::{OLDEST_CURRENT, bar};
+use crate::catalog::{Catalog, FreeTier, Vendor};
 use crate::project::Project;
+use crate::units::{Bytes, Currency};
 
 /// More sittings than this are no plan.
 const MOST_SESSIONS: f64 = 8.0;
 
-/// Free notebooks that do the run, those in one sitting first.
+/// Words in an offer's limits that say it is for some people only, or for another library.
+const RESTRICTIONS: [&str; 5] = ["unofficial", "course", "competition", "out of stock", "wait list"];
+
+/// Free notebooks that do the run: those open to everybody where the person is, in one sitting, first.
 pub(super) fn free(memo: &Memo<'_>, project: &Project, catalog: &Catalog) -> Vec<FreeChoice> {
     let mut found: Vec<FreeChoice> =
         catalog.free.iter().filter_map(|tier| choice(memo, project, catalog, tier)).collect();
     found.sort_by(|a, b| {
-        let key = |c: &FreeChoice| (c.tight, c.sessions, c.rough);
+        let away = |c: &FreeChoice| c.china != (project.budget.currency == Currency::Cny);
+        let key = |c: &FreeChoice| (c.tight, c.restricted, away(c), c.sessions, c.rough);
         key(a).cmp(&key(b)).then(a.hours.unwrap_or(0.0).total_cmp(&b.hours.unwrap_or(0.0)))
     });
     found
@@ -31,7 +36,7 @@ fn choice(memo: &Memo<'_>, project: &Project, catalog: &Catalog, tier: &FreeTier
     }
     // A slice of a card has less than the card.
     let each = tier.memory_gib.map_or(f64::INFINITY, |gib| gib / f64::from(tier.gpus));
-    let usable = gpu.usable.min(crate::units::Bytes::from_gib(each.min(1e6)));
+    let usable = gpu.usable.min(Bytes::from_gib(each.min(1e6)));
     // One card is simplest; all of them are faster.
     let fitting = [tier.gpus, 1].into_iter().find_map(|count| {
         let (sharding, need) = memo.share(gpu, count)?;
@@ -55,8 +60,11 @@ fn choice(memo: &Memo<'_>, project: &Project, catalog: &Catalog, tier: &FreeTier
         sessions: sessions as u32,
         tight,
         china: tier.china,
+        restricted: gpu.vendor != Vendor::Nvidia
+            || gpu.compute_capability.is_some_and(|c| c < OLDEST_CURRENT)
+            || RESTRICTIONS.iter().any(|word| tier.limits.contains(word)),
         as_of: tier.source.as_of,
-        rough: tier.source.is_rough(),
+        rough: tier.source.place.starts_with("memory"),
     })
 }
 

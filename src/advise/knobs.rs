@@ -8,6 +8,7 @@
 //! 3. the same result, much slower: optimizer state and step in main memory;
 //! 4. other or less training: adapters instead of all weights, shorter samples, smaller pictures.
 
+use super::engine::accumulation;
 use super::{FixKind, QualityRisk};
 use crate::catalog::{Domain, Gpu, Vendor};
 use crate::estimate::time::has_flash;
@@ -102,7 +103,8 @@ pub(super) fn knobs(project: &Project, domain: Domain, swaps_blocks: bool, gpu: 
         knobs.push(one(3, FixKind::Offload));
     }
 
-    if matches!(project.method, Method::Full | Method::Freeze) && denoiser_or_language {
+    let takes_adapters = denoiser_or_language || domain == Domain::Audio;
+    if matches!(project.method, Method::Full | Method::Freeze) && takes_adapters {
         let mut settings = vec![FixKind::Lora];
         if language && bitsandbytes {
             settings.push(FixKind::QLora);
@@ -187,9 +189,7 @@ pub(super) fn apply(kind: FixKind, project: &mut Project, gpu: &Gpu) {
         FixKind::ShorterAudio { seconds } => project.audio_seconds = seconds,
         FixKind::CacheLatents => project.cached_latents = true,
         FixKind::MoreCards { count } => {
-            // The effective batch stays where accumulation allows it.
-            let times = u64::from(count / project.hardware.count.max(1)).max(1);
-            project.accumulation = (project.accumulation / times).max(1);
+            project.accumulation = accumulation(project, count);
             if project.hardware.count <= 1 {
                 project.hardware.sharding = Sharding::Auto;
             }

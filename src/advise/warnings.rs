@@ -9,6 +9,9 @@ use crate::project::{BaseFormat, Method, Optimizer, Precision, Project};
 /// A run of this many hours asks more of a card than games do.
 const LONG_RUN_H: f64 = 24.0 * 14.0;
 
+/// Compute capability from which on current `PyTorch` wheels run: CUDA 13 starts at Turing.
+pub(super) const OLDEST_CURRENT: f64 = 7.5;
+
 /// Why the card cannot run this training at all, if it cannot.
 pub fn bar(project: &Project, gpu: &Gpu) -> Option<CardBar> {
     // TPUs run JAX or PyTorch/XLA; Kepler is in no PyTorch 2 binary.
@@ -36,9 +39,9 @@ pub fn warnings(project: &Project, gpu: &Gpu, count: u32, time: Option<&TimeEsti
         (units && bf16 && gpu.rates.bf16.is_none(), CardWarning::NoBf16),
         (!units && half, CardWarning::NoMatrixUnits),
         (nvidia && !has_flash(gpu), CardWarning::NoFlashAttention),
-        // CUDA 13 wheels start at Turing; ROCm's list moves on too.
+        // ROCm's list moves on too.
         (
-            gpu.compute_capability.is_some_and(|c| c < 7.5) || note.to_ascii_lowercase().contains("dropped"),
+            gpu.compute_capability.is_some_and(|c| c < OLDEST_CURRENT) || note.to_ascii_lowercase().contains("dropped"),
             CardWarning::Dropped,
         ),
         (gpu.compute_capability.is_some_and(|c| c >= 10.0), CardWarning::NeedsNewPyTorch),

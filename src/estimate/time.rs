@@ -33,6 +33,9 @@ const DESKTOP_INPUT: f64 = 2.5;
 /// Bytes per second of an optimizer step on the processor (two channels of DDR5; servers have more).
 const HOST_MEMORY_RATE: f64 = 50e9;
 
+/// Part of those copies that the work waits for all the same: the first block, and pauses between (judgement).
+const HOST_COPY_COST: f64 = 0.25;
+
 /// Share of a step that backward takes: traffic can hide there.
 const BACKWARD_SHARE: f64 = 0.6;
 
@@ -76,7 +79,8 @@ impl Workload {
         let input = self.input * if desktop { DESKTOP_INPUT } else { 1.0 };
         let from_host = self.from_host / (link::pcie(gpu) * HOST_COPY_SHARE);
         let busy = arithmetic + memory;
-        let micro = busy.max(start).max(input).max(from_host);
+        // Copies from main memory run beside the work, but not quite for free.
+        let micro = busy.max(start).max(input).max(from_host) + HOST_COPY_COST * from_host;
 
         let replicas = if sharding == Sharding::DeviceMap { 1.0 } else { f64::from(count) };
         let offloaded = self.host_step || sharding == Sharding::Zero3Offload;
