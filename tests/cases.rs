@@ -139,3 +139,70 @@ fn speeds_within_the_bounds() {
     let (median, p90) = performance::errors(&speeds);
     assert!(median.unwrap() <= 20.0 && p90.unwrap() <= 45.0, "{}", performance::closing(&speeds));
 }
+
+/// What is held to a bound. All measures of the report can be; a line below is all it takes.
+#[allow(dead_code)]
+#[derive(Clone, Copy, Debug)]
+enum Measure {
+    /// Share of the cases that have an estimate, percent, at least.
+    Estimated,
+    /// Median absolute error, percent, at most.
+    Median,
+    /// Ninetieth percentile of the absolute error, percent, at most.
+    P90,
+    /// Largest absolute error, percent, at most.
+    Worst,
+    /// Median of the medians by source, percent, at most.
+    BySource,
+    /// Mean of the two rates of right verdicts, percent, at least.
+    Balanced,
+}
+
+impl Measure {
+    /// The value for a domain's single-card rows; rows of quality C do not count.
+    fn of(self, scored: &[Scored], domain: Domain) -> f64 {
+        let counted = scored.iter().filter(|s| s.case.domain == domain && s.case.cards == 1);
+        let sum = report::Summary::of(counted.filter(|s| s.case.quality != Quality::C));
+        let value = match self {
+            Self::Estimated => Some(sum.estimated as f64 / sum.cases as f64 * 100.0),
+            Self::Median => sum.median(),
+            Self::P90 => sum.p90(),
+            Self::Worst => sum.worst(),
+            Self::BySource => report::median_of_sources(&report::medians_by_source(scored, domain)),
+            Self::Balanced => sum.balanced(),
+        };
+        value.unwrap()
+    }
+
+    /// Whether more is better.
+    fn is_rate(self) -> bool {
+        matches!(self, Self::Estimated | Self::Balanced)
+    }
+}
+
+/// The bounds that the estimates are held to, single-card rows of quality A and B.
+const BOUNDS: &[(&str, Domain, Measure, f64)] = &[
+    ("traced", Domain::Llm, Measure::Estimated, 100.0),
+    ("traced", Domain::Llm, Measure::Median, 1.0),
+    ("traced", Domain::Llm, Measure::P90, 3.0),
+    ("traced", Domain::Vision, Measure::Estimated, 100.0),
+    ("traced", Domain::Vision, Measure::Median, 2.0),
+    ("traced", Domain::Diffusion, Measure::Estimated, 100.0),
+    ("traced", Domain::Audio, Measure::Estimated, 100.0),
+    ("measured", Domain::Llm, Measure::Estimated, 95.0),
+];
+
+#[test]
+fn memory_within_the_bounds() {
+    let catalog = Catalog::bundled();
+    let files = [("traced", score(ORACLE, &catalog)), ("measured", score(MEASURED, &catalog))];
+    let mut broken = Vec::new();
+    for &(file, domain, measure, bound) in BOUNDS {
+        let value = measure.of(&files.iter().find(|f| f.0 == file).unwrap().1, domain);
+        let held = if measure.is_rate() { value >= bound } else { value <= bound };
+        if !held {
+            broken.push(format!("{file} {} {measure:?}: {value:.2} %, bound {bound} %", domain.name()));
+        }
+    }
+    assert!(broken.is_empty(), "{}", broken.join("\n"));
+}
