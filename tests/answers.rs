@@ -2,7 +2,7 @@
 //! expectations were written from what is known of these trainings, not from our output: each has its reason beside it.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use enough_gpu::advise::{Advice, Verdict, advise};
+use enough_gpu::advise::{Advice, QualityRisk, Verdict, advise};
 use enough_gpu::catalog::{Catalog, Domain};
 use enough_gpu::project::Project;
 
@@ -193,4 +193,135 @@ fn no_dead_ends() {
             }
         }
     }
+}
+
+/// What "make it fit" should come to: the changes that must be in the plan, those that must not, and its greatest risk.
+struct Plan {
+    preset: &'static str,
+    gpu: &'static str,
+    has: &'static [&'static str],
+    lacks: &'static [&'static str],
+    risk: QualityRisk,
+}
+
+const PLANS: &[Plan] = &[
+    // 15.2 GB of bf16 weights: nothing but 4 bit brings a 7B model onto 16 GB.
+    Plan {
+        preset: "llm-7b-lora",
+        gpu: "rtx-4060-ti-16gb",
+        has: &["QLora"],
+        lacks: &["Shorter"],
+        risk: QualityRisk::Slight,
+    },
+    Plan {
+        preset: "llm-7b-lora",
+        gpu: "rtx-3060-12gb",
+        has: &["QLora"],
+        lacks: &["Shorter"],
+        risk: QualityRisk::Slight,
+    },
+    // 141 GB of weights become 40 GB: LLaMA-Factory's 48 GB for QLoRA of 70B.
+    Plan {
+        preset: "llm-70b-lora",
+        gpu: "a100-sxm-80gb",
+        has: &["QLora"],
+        lacks: &["Shorter"],
+        risk: QualityRisk::Slight,
+    },
+    // Full tuning of 7B takes 60 GB at the very least (pure bf16): adapters are the only way on 24 GB.
+    Plan { preset: "llm-7b-full", gpu: "rtx-4090", has: &["Lora"], lacks: &["Shorter"], risk: QualityRisk::Real },
+    // ResNet-50 at batch 256: half the batch twice. Nobody checkpoints a ResNet for that.
+    Plan {
+        preset: "vision-scratch-imagenet",
+        gpu: "rtx-3060-12gb",
+        has: &["SmallerMicroBatch"],
+        lacks: &["Checkpointing", "SmallerImage"],
+        risk: QualityRisk::None,
+    },
+    // One picture at 2,048 px: recomputing is all that leaves the training as it is.
+    Plan {
+        preset: "hires-seg",
+        gpu: "rtx-3060-12gb",
+        has: &["Checkpointing"],
+        lacks: &["SmallerImage"],
+        risk: QualityRisk::None,
+    },
+    // Nearly all of the excess is logits of 50,304 words: the fused loss takes them away at no cost.
+    Plan {
+        preset: "gpt2-repro",
+        gpu: "rtx-4060-ti-16gb",
+        has: &["FusedLoss"],
+        lacks: &["Checkpointing", "Shorter"],
+        risk: QualityRisk::None,
+    },
+    // 4-bit Qwen2.5-7B on 8 GB: logits of 152,064 words are the excess (Unsloth and Liger say so too).
+    Plan {
+        preset: "joke-chat-qlora",
+        gpu: "rtx-4060",
+        has: &["FusedLoss"],
+        lacks: &["Shorter"],
+        risk: QualityRisk::None,
+    },
+    // kohya's flux page: 16 GB and less by swapping blocks.
+    Plan {
+        preset: "gongbi-lora-flux",
+        gpu: "rtx-4060-ti-16gb",
+        has: &["BlockSwap"],
+        lacks: &["SmallerImage"],
+        risk: QualityRisk::None,
+    },
+    Plan {
+        preset: "gongbi-lora-flux",
+        gpu: "rtx-3060-12gb",
+        has: &["BlockSwap"],
+        lacks: &["SmallerImage"],
+        risk: QualityRisk::None,
+    },
+    // "48 to 80 GB, 24 GB with an 8-bit or fused optimizer".
+    Plan {
+        preset: "sdxl-full",
+        gpu: "rtx-4090",
+        has: &[],
+        lacks: &["Lora", "SmallerImage"],
+        risk: QualityRisk::Slight,
+    },
+    // diffusers: batch 4 takes 38 GB without and less with the tricks; 16 GB by a smaller batch.
+    Plan {
+        preset: "controlnet-train",
+        gpu: "rtx-4060-ti-16gb",
+        has: &["SmallerMicroBatch"],
+        lacks: &["Lora"],
+        risk: QualityRisk::None,
+    },
+    // Whisper small at 16 clips: half of them at a time.
+    Plan {
+        preset: "whisper-ft",
+        gpu: "rtx-3060-12gb",
+        has: &["SmallerMicroBatch"],
+        lacks: &["ShorterAudio"],
+        risk: QualityRisk::None,
+    },
+];
+
+#[test]
+fn the_least_painful_plan() {
+    let catalog = Catalog::bundled();
+    let mut wrong = Vec::new();
+    for p in PLANS {
+        let advice = advise(&on(p.preset, p.gpu, 1, &catalog), &catalog).unwrap();
+        let Some(plan) = &advice.make_it_fit else {
+            wrong.push(format!("{} on {}: no plan, {:?}", p.preset, p.gpu, advice.verdict));
+            continue;
+        };
+        let names: Vec<String> = plan.fixes.iter().map(|f| format!("{f:?}")).collect();
+        let named = |word: &&str| names.iter().any(|n| n.starts_with(*word));
+        println!("{} on {}: {names:?} slower {:?} {:?}", p.preset, p.gpu, plan.slower, plan.risk);
+        if !p.has.iter().all(named) || p.lacks.iter().any(|w| named(&w)) || plan.risk > p.risk {
+            wrong.push(format!("{} on {}: {names:?} {:?}", p.preset, p.gpu, plan.risk));
+        }
+    }
+    assert!(wrong.is_empty(), "\n{}", wrong.join("\n"));
+    // Nothing brings 175 billion weights onto eight cards.
+    let giant = advise(&on("llm-175b-scratch", "h100-sxm", 8, &catalog), &catalog).unwrap();
+    assert_eq!(giant.make_it_fit, None);
 }
