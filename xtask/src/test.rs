@@ -110,7 +110,10 @@ fn in_browser(tools: &Tools, browser: &Browser) -> Outcome<Count> {
         .env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUNNER", "wasm-bindgen-test-runner")
         .env("CHROMEDRIVER", &browser.driver)
         .env("WASM_BINDGEN_TEST_WEBDRIVER_JSON", capabilities)
-        .env("WASM_BINDGEN_TEST_TIMEOUT", "120");
+        // Seconds. The driver is given five by default, which a machine under load needs for itself.
+        .env("WASM_BINDGEN_TEST_DRIVER_TIMEOUT", "60")
+        .env("WASM_BINDGEN_TEST_TIMEOUT", "120")
+        .env_remove("NO_HEADLESS");
     tests(&mut command, "the tests in a browser")
 }
 
