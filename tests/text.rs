@@ -112,6 +112,10 @@ fn check_setting(name: &str, text: &str) {
         assert!(!(han(three[0]) && three[1] == ' ' && han(three[2])), "{name}: a space inside Chinese: {text}");
     }
     for pair in chars.windows(2) {
+        let ideograph = |c: char| ('\u{4e00}'..='\u{9fff}').contains(&c);
+        let touching = (ideograph(pair[0]) && pair[1].is_ascii_alphanumeric())
+            || (pair[0].is_ascii_alphanumeric() && ideograph(pair[1]));
+        assert!(!touching, "{name}: no space in {pair:?}: {text}");
         let doubled = pair[0] == pair[1] && "，。；：、 ".contains(pair[0])
             || ("，。；：、）".contains(pair[0]) && pair[1] == ' ');
         assert!(!doubled && pair != ['。', '，'], "{name}: doubled {pair:?}: {text}");

@@ -32,7 +32,8 @@ impl Combo {
             if !open.get() {
                 return Vec::new();
             }
-            let typed = query.get().unwrap_or_default();
+            let unknown = || page.typed.with(|t| t.get(&field).cloned());
+            let typed = query.get().or_else(unknown).unwrap_or_default();
             options::groups(page.lang.get(), field, &typed, page.catalog)
         });
         Self { page, field, open, query, active: RwSignal::new(0), groups }

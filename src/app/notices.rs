@@ -24,7 +24,7 @@ pub(super) fn Notices() -> AnyView {
                     view! {
                         <li>
                             <b>{text::free_choice(choice)}</b>
-                            <span class="detail">{text::free_card(choice, page.catalog.gpu(choice.gpu))}</span>
+                            <span class="detail">{text::free_card(lang, choice, page.catalog)}</span>
                             <span class="detail">{text::free_limits(lang, choice)}</span>
                             {tight.map(|word| view! { <span class="tag">{word}</span> })}
                             <span class="date">{text::dated(lang, choice.as_of, choice.rough)}</span>

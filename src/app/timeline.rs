@@ -4,26 +4,51 @@ use super::bar::part_id;
 use super::geometry::{HEIGHT, WIDTH, percent, timeline};
 use super::page::{Page, page};
 use crate::advise::Advice;
+use crate::estimate::{self, TimelinePoint};
 use crate::text::{self, labels};
 use leptos::prelude::*;
+use leptos::web_sys::HtmlDetailsElement;
 
-/// A folded picture of memory over the step.
+/// Points of the curve: more than anyone can tell apart.
+const POINTS: usize = 240;
+
+/// A folded picture of memory over the step; it is worked out when it is unfolded.
 #[component]
 pub(super) fn Timeline() -> AnyView {
     let page = page();
-    let there = Memo::new(move |_| page.advice.with(|a| a.as_ref().is_ok_and(|a| a.memory.timeline.len() > 1)));
+    let open = RwSignal::new(false);
+    let there = Memo::new(move |_| {
+        let language = page
+            .project
+            .with(|p| p.custom.is_some() || page.catalog.model(&p.model).is_some_and(|m| m.language().is_some()));
+        page.advice.with(|a| a.as_ref().is_ok_and(|a| language || a.memory.timeline.len() > 1))
+    });
+    let points = Memo::new(move |_| {
+        if !open.get() || !there.get() {
+            return Vec::new();
+        }
+        page.project.with(|p| estimate::timeline(p, page.catalog.gpu(&p.hardware.gpu), page.catalog, POINTS))
+    });
     view! {
-        <details class="timeline" data-testid="timeline" hidden=move || !there.get()>
+        <details
+            class="timeline"
+            data-testid="timeline"
+            hidden=move || !there.get()
+            on:toggle=move |event| open.set(event_target::<HtmlDetailsElement>(&event).open())
+        >
             <summary>{page.t(labels::TIMELINE)}</summary>
-            {move || page.advice.with(|a| a.as_ref().ok().map(|a| picture(page, a)))}
+            {move || {
+                let points = points.get();
+                page.advice.with(|a| a.as_ref().ok().filter(|_| points.len() > 1).map(|a| picture(page, a, &points)))
+            }}
         </details>
     }
     .into_any()
 }
 
-fn picture(page: Page, advice: &Advice) -> AnyView {
+fn picture(page: Page, advice: &Advice, points: &[TimelinePoint]) -> AnyView {
     let lang = page.lang.get();
-    let drawn = timeline(&advice.memory.timeline, advice.capacity);
+    let drawn = timeline(points, advice.capacity);
     let areas: Vec<AnyView> = drawn
         .areas
         .iter()

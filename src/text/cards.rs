@@ -1,9 +1,9 @@
 //! Cards: warnings, picks, prices, free notebooks.
 
-use super::numbers::{about_hours, money, month, significant_hours};
+use super::numbers::{about_hours, money, month, plain, significant_hours};
 use super::{Lang, Message, both, say};
 use crate::advise::{Buy, CardWarning, FreeChoice, Pick, Rent};
-use crate::catalog::{Gpu, GpuFamily, Vendor};
+use crate::catalog::{Catalog, Gpu, GpuFamily, Vendor};
 use crate::project::Budget;
 use crate::units::Money;
 
@@ -152,9 +152,16 @@ pub fn free_choice(free: &FreeChoice) -> String {
     }
 }
 
-/// The cards of a free notebook, where they are known.
-pub fn free_card(free: &FreeChoice, card: Option<&Gpu>) -> Option<String> {
-    let name = card?.short_name();
+/// The cards of a free notebook, where they are known; a slice of a card is called one.
+pub fn free_card(lang: Lang, free: &FreeChoice, catalog: &Catalog) -> Option<String> {
+    let gpu = catalog.gpu(free.gpu)?;
+    let name = gpu.short_name();
+    let tier = catalog.free.iter().find(|t| t.platform == free.platform && t.offer == free.offer);
+    let each = tier.and_then(|t| t.memory_gib.map(|gib| gib / f64::from(t.gpus.max(1))));
+    if let Some(part) = each.filter(|gib| *gib < gpu.memory.gib() * 0.9) {
+        let size = plain(part);
+        return Some(say!(lang, "{name} 切片（{size} GB）", "{size} GB slice of an {name}"));
+    }
     Some(if free.count > 1 { format!("{name} × {}", free.count) } else { name.to_string() })
 }
 

@@ -84,27 +84,33 @@ fn when(moment: Moment) -> Message {
     }
 }
 
-/// The reason for the peak in one or two sentences: when it is, what is largest then, and why that is so large.
+/// The reason for the peak in two sentences: when it is and what is largest then, and why that is so large.
 pub fn why(lang: Lang, project: &Project, memory: &MemoryEstimate, catalog: &Catalog) -> String {
-    let (part, bytes) = largest(memory);
     let total = memory.card.0.max(1) as f64;
-    let share = percent(bytes.0 as f64 / total);
+    let mut parts: Vec<(Part, Bytes)> =
+        Part::ALL.into_iter().filter(|p| *p != Part::Overhead).map(|p| (p, memory.part(p))).collect();
+    parts.sort_by_key(|(_, bytes)| std::cmp::Reverse(*bytes));
+    let Some((part, bytes)) = parts.first().copied() else { return String::new() };
     let when = when(memory.moment).text(lang);
-    let name = self::part(part).text(lang);
-    let name_low = if lang == Lang::En { name.to_lowercase() } else { name.to_string() };
-    let first =
-        say!(lang, "{when}，那一刻{name}占了 {bytes}（{share}）。", "{when}; {name_low} then take {bytes} ({share}). ");
-    format!("{first}{}", reason(lang, part, project, memory, catalog))
+    let (name, share) = (named(lang, part), percent(bytes.0 as f64 / total));
+    let first = say!(lang, "{when}，那一刻{name}占了 {bytes}（{share}）", "{when}; {name} then take {bytes} ({share})");
+    // A second part is worth naming where it weighs in.
+    let second = parts.get(1).filter(|(_, bytes)| bytes.0 as f64 > total * 0.15).map(|(part, bytes)| {
+        let (name, share) = (named(lang, *part), percent(bytes.0 as f64 / total));
+        say!(lang, "，其次是{name} {bytes}（{share}）", ", {name} {bytes} ({share})")
+    });
+    let end = lang.pick("。", ". ");
+    format!("{first}{}{end}{}", second.unwrap_or_default(), reason(lang, part, project, memory, catalog))
 }
 
-fn largest(memory: &MemoryEstimate) -> (Part, Bytes) {
-    let mut best = (Part::Weights, memory.part(Part::Weights));
-    for part in Part::ALL {
-        if memory.part(part) > best.1 {
-            best = (part, memory.part(part));
-        }
+/// The name of a part inside a sentence.
+fn named(lang: Lang, part: Part) -> String {
+    let name = self::part(part).text(lang);
+    match lang {
+        Lang::En => name.to_lowercase(),
+        Lang::Zh if name.starts_with(|c: char| c.is_ascii()) => format!(" {name}"),
+        Lang::Zh => name.to_string(),
     }
-    best
 }
 
 fn reason(lang: Lang, part: Part, project: &Project, memory: &MemoryEstimate, catalog: &Catalog) -> String {

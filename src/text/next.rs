@@ -159,7 +159,7 @@ fn elsewhere(lang: Lang, advice: &Advice, catalog: &Catalog) -> Next {
     let enough: Vec<&FreeChoice> = advice.free.iter().filter(|f| !f.tight && f.sessions <= 3).collect();
     if let Some(free) = enough.iter().find(near).or(enough.first()) {
         let (platform, limits) = (free.platform, super::free_limits(lang, free));
-        return Next::say(match super::free_card(free, catalog.gpu(free.gpu)) {
+        return Next::say(match super::free_card(lang, free, catalog) {
             Some(card) => say!(
                 lang,
                 "先别急着买：{platform} 有免费的 {card}，够用。{limits}。",
