@@ -185,6 +185,7 @@ const BOUNDS: &[(&str, Domain, Measure, f64)] = &[
     ("traced", Domain::Llm, Measure::Estimated, 100.0),
     ("traced", Domain::Llm, Measure::Median, 1.0),
     ("traced", Domain::Llm, Measure::P90, 3.0),
+    ("traced", Domain::Llm, Measure::Worst, 8.0),
     ("traced", Domain::Vision, Measure::Estimated, 100.0),
     ("traced", Domain::Vision, Measure::Median, 2.0),
     ("traced", Domain::Diffusion, Measure::Estimated, 100.0),
