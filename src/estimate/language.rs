@@ -69,10 +69,21 @@ pub fn custom(model: &CustomModel) -> LanguageModel {
 /// Memory of one training step on one of the project's cards.
 pub fn memory(project: &Project, model: &LanguageModel, gpu: Option<&Gpu>) -> Result<MemoryEstimate, CannotEstimate> {
     check(project, model)?;
+    let model = &as_written(project, model);
     let plan = Plan::of(project, model, gpu);
     let program = network::language(model, &plan.config);
     let result = step::run(&program, &plan.config, Walk::Ends);
     Ok(plan.estimate(project, gpu, &result))
+}
+
+/// Reserved memory (`torch.cuda.max_memory_reserved`) by simulating the caching allocator tensor by tensor: a thousand
+/// times slower than [`memory`], for one project on screen or one case scored.
+pub fn reserved_for(project: &Project, model: &LanguageModel, gpu: Option<&Gpu>) -> Result<Bytes, CannotEstimate> {
+    let quick = memory(project, model, gpu)?;
+    let model = &as_written(project, model);
+    let plan = Plan::of(project, model, gpu);
+    let cached = reserved(model, &plan.config)? - step(model, &plan.config, Walk::Ends)?.peak;
+    Ok(quick.allocated + cached)
 }
 
 /// The course of one step, for the picture: at most `points` points.
@@ -80,6 +91,7 @@ pub fn timeline(project: &Project, model: &LanguageModel, gpu: Option<&Gpu>, poi
     if check(project, model).is_err() {
         return Vec::new();
     }
+    let model = &as_written(project, model);
     let plan = Plan::of(project, model, gpu);
     let program = network::language(model, &plan.config);
     let mut course = Course::default();
@@ -87,6 +99,24 @@ pub fn timeline(project: &Project, model: &LanguageModel, gpu: Option<&Gpu>, poi
     let walk = if deep { Walk::Ends } else { Walk::Full };
     let result = step::run_observed(&program, &plan.config, walk, &mut course);
     course.points(&plan, &result, points)
+}
+
+/// The model as the project's library writes it.
+fn as_written<'m>(project: &Project, model: &'m LanguageModel) -> std::borrow::Cow<'m, LanguageModel> {
+    use std::borrow::Cow;
+    let stack = stack::Stack::of(project.framework);
+    if stack.unties_head && model.tied_embeddings || stack.fused_gelu {
+        let tied_embeddings = model.tied_embeddings && !stack.unties_head;
+        // A family of its own that says nothing keeps what the columns say, a fused GELU among them.
+        let family =
+            if stack.fused_gelu && matches!(model.family, "Phi" | "GPT-2" | "GPT-J" | "GPT-Neo") && !model.gated {
+                "Pythia"
+            } else {
+                model.family
+            };
+        return Cow::Owned(LanguageModel { tied_embeddings, family, ..model.clone() });
+    }
+    Cow::Borrowed(model)
 }
 
 fn check(project: &Project, model: &LanguageModel) -> Result<(), CannotEstimate> {

@@ -198,6 +198,16 @@ pub fn knows_runtimes(project: &Project, catalog: &Catalog) -> bool {
     matches!(subject(project, catalog), Ok(Subject::Custom(_) | Subject::Language(_)))
 }
 
+/// Reserved memory by simulating the caching allocator: slow, for the one project on screen. [`memory`] gives a quick
+/// figure that leaves the allocator only the slack it cannot do without.
+pub fn reserved(project: &Project, gpu: Option<&Gpu>, catalog: &Catalog) -> Result<Bytes, CannotEstimate> {
+    match subject(project, catalog)? {
+        Subject::Custom(model) => language::reserved_for(project, &model, gpu),
+        Subject::Language(model) => language::reserved_for(project, model, gpu),
+        Subject::Other(model) => measured::memory(project, model, gpu).map(|m| m.reserved),
+    }
+}
+
 /// The course of one step, for the picture, in at most `points` points; empty where it cannot be estimated.
 pub fn timeline(project: &Project, gpu: Option<&Gpu>, catalog: &Catalog, points: usize) -> Vec<TimelinePoint> {
     match subject(project, catalog) {

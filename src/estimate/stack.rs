@@ -23,6 +23,12 @@ pub struct Stack {
     pub half_adapters: bool,
     /// "Mixed precision" means 16-bit weights without autocast.
     pub pure_half: bool,
+    /// Output head and embedding are two tensors even where the model ties them.
+    pub unties_head: bool,
+    /// 4-bit layers keep their input for backward (bitsandbytes up to 0.41, which `LitGPT` pinned).
+    pub quantized_saves_input: bool,
+    /// GELU is one kernel where transformers writes it out.
+    pub fused_gelu: bool,
     /// Forward and backward of the library's own kernels: gated MLP and rotary embedding without copies.
     pub fused_layers: bool,
 }
@@ -38,6 +44,9 @@ impl Stack {
             kbit_prepare: true,
             half_adapters: false,
             pure_half: false,
+            unties_head: false,
+            fused_gelu: false,
+            quantized_saves_input: false,
             fused_layers: false,
         };
         match framework {
@@ -49,9 +58,9 @@ impl Stack {
             Framework::Unsloth => {
                 Self { loss: Loss::FusedChunked, kbit_prepare: false, fused_layers: true, ..huggingface }
             }
-            // torchtune: everything in bf16, cross-entropy in eight chunks of the sequence.
+            // torchtune: everything in bf16, head and cross-entropy compiled together in eight chunks of the sequence.
             Framework::Torchtune => Self {
-                loss: Loss::ChunkedLoss { chunk: 0 },
+                loss: Loss::FusedChunked,
                 kbit_prepare: false,
                 half_adapters: true,
                 pure_half: true,
@@ -64,11 +73,14 @@ impl Stack {
                 kbit_prepare: false,
                 half_adapters: true,
                 pure_half: true,
+                unties_head: true,
+                fused_gelu: true,
+                quantized_saves_input: true,
                 ..huggingface
             },
             Framework::Torchtitan => Self { loss: Loss::Upcast, ..huggingface },
             // Megatron's vocabulary-parallel cross-entropy works in fp32 on 16-bit logits.
-            Framework::Megatron => Self { loss: Loss::Upcast, ..huggingface },
+            Framework::Megatron => Self { loss: Loss::Upcast, fused_gelu: true, ..huggingface },
             Framework::Pytorch => Self { step: StepImpl::Foreach, ..huggingface },
             _ => huggingface,
         }
@@ -122,7 +134,7 @@ pub fn configure(project: &Project, layers: u64, task: Task, gpu: Option<&Gpu>) 
         master_weights: project.precision == Precision::MasterBf16 && !adapters,
         quantization,
         kbit_prepare: stack.kbit_prepare && quantization.is_some(),
-        quantized_saves_input: false,
+        quantized_saves_input: stack.quantized_saves_input,
         adapter: if pure || stack.half_adapters { half } else { Dtype::F32 },
         optimizer: project.optimizer,
         optimizer_impl: match project.optimizer_impl {
@@ -150,7 +162,7 @@ pub fn configure(project: &Project, layers: u64, task: Task, gpu: Option<&Gpu>) 
             LossKernel::NoUpcast => Loss::NoUpcast,
             LossKernel::Chunked => match stack.loss {
                 Loss::ChunkedLoss { chunk } => Loss::ChunkedLoss { chunk },
-                _ => Loss::ChunkedLoss { chunk: 0 },
+                _ => Loss::FusedChunked,
             },
             LossKernel::Fused => Loss::FusedChunked,
         },

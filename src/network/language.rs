@@ -404,7 +404,9 @@ fn chunked_loss(n: &mut Layers, x: Tensor, w: Tensor, vocab: u64, chunk: u64) {
         saves: u8::from(w.grad) | u8::from(x.grad) << 1 | super::SAVE_AUX,
         aux: kept + saved,
         temp: bytes(chunk * vocab, wide),
-        back_temp: 2 * bytes(chunk * vocab, wide),
+        // The losses of all chunks come after all of their logits, so backward has every chunk's gradient before the
+        // first product of the head.
+        back_temp: bytes(tokens * vocab, x.dtype) + bytes(chunk * vocab, wide),
         flops: 2.0 * x.numel() as f64 * vocab as f64,
         kind: Kind::Activation,
     };
