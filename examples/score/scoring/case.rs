@@ -133,6 +133,9 @@ pub(crate) struct Trace {
 pub(crate) struct Figures {
     pub(crate) allocated: Bytes,
     pub(crate) reserved: Bytes,
+    /// What `nvidia-smi` shows where there is room: reserved memory, context, libraries.
+    pub(crate) smi: Bytes,
+    /// What the card needs at the least: the allocator gives back what it only caches before it fails.
     pub(crate) card: Bytes,
     /// At the end of forward and between steps, for traced steps.
     pub(crate) forward_end: Option<Bytes>,
@@ -145,7 +148,7 @@ impl Figures {
         match meter {
             Meter::Allocated => self.allocated,
             Meter::Reserved => self.reserved,
-            Meter::Smi => self.card,
+            Meter::Smi => self.smi,
         }
     }
 }

@@ -11,9 +11,11 @@ pub(crate) fn figures(subject: &Subject, catalog: &Catalog) -> Result<Figures, R
         Subject::Step { model, config } => step(model, config),
         Subject::Project { project, gpu } => {
             let found = estimate::memory(project, gpu.as_deref(), catalog).map_err(|why| declined(&why))?;
+            let reserved = estimate::reserved(project, gpu.as_deref(), catalog).map_err(|why| declined(&why))?;
             Ok(Figures {
                 allocated: found.allocated,
-                reserved: found.reserved,
+                reserved,
+                smi: reserved + (found.card - found.reserved),
                 card: found.card,
                 forward_end: None,
                 steady: None,
@@ -34,6 +36,7 @@ fn step(model: &LanguageModel, config: &StepConfig) -> Result<Figures, Reason> {
     Ok(Figures {
         allocated: found.peak,
         reserved: estimate::language::reserved(model, config).map_err(|why| declined(&why))?,
+        smi: found.peak,
         card: found.peak,
         forward_end: Some(found.forward_end),
         steady: Some(found.steady),

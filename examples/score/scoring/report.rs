@@ -244,13 +244,13 @@ pub(crate) fn closing(scored: &[Scored]) -> String {
 pub(crate) fn csv(scored: &[Scored]) -> String {
     let mut out = String::from("case_id,allocated_gib,reserved_gib,card_gib\n");
     for s in scored {
-        if let Ok(Figures { allocated, reserved, card, .. }) = &s.figures {
+        if let Ok(Figures { allocated, reserved, smi, .. }) = &s.figures {
             let id = if s.case.id.contains([',', '"', '\n']) {
                 format!("\"{}\"", s.case.id.replace('"', "\"\""))
             } else {
                 s.case.id.clone()
             };
-            let _ = writeln!(out, "{id},{:.4},{:.4},{:.4}", allocated.gib(), reserved.gib(), card.gib());
+            let _ = writeln!(out, "{id},{:.4},{:.4},{:.4}", allocated.gib(), reserved.gib(), smi.gib());
         }
     }
     out
