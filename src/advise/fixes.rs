@@ -6,6 +6,7 @@ use super::search::{largest, mildest};
 use super::{FitPlan, Fix, FixKind, QualityRisk};
 use crate::catalog::{Architecture, Catalog, Domain, Gpu, GpuFamily};
 use crate::project::Project;
+use std::cmp::Ordering;
 
 /// A change that saves less than this share of the need is not worth a line.
 const WORTHWHILE: f64 = 0.015;
@@ -180,22 +181,27 @@ impl<'a> Bench<'a> {
             knobs.iter().enumerate().filter(|(i, _)| Some(*i) != longest).map(|(_, k)| *k).collect();
         let mut chain: Vec<Option<FixKind>> = vec![None];
         chain.extend(longest.and_then(|i| knobs.get(i)).iter().flat_map(|k| k.settings.iter().copied().map(Some)));
-        let candidates = combinations(&others).into_iter().filter_map(|(set, steps)| {
-            let full = |last: &Option<FixKind>| set.iter().copied().chain(*last).collect::<Vec<_>>();
-            let index = mildest(&chain, |last| self.fits(&with(&full(last), true)))?;
-            let set = full(chain.get(index)?);
-            // Without the levels below, so that only this level's slowdown counts.
-            let time = self.time(&with(&set, false)).unwrap_or(1.0);
-            Some((self.risk(project, &set), time, steps + index, set))
-        });
         // Level 1 is about speed; elsewhere the number and strength of changes counts.
         let by_speed = level == 1;
-        candidates
-            .min_by(|(a_risk, a_time, a_steps, _), (b_risk, b_time, b_steps, _)| {
-                let (speed, steps) = (a_time.total_cmp(b_time), a_steps.cmp(b_steps));
-                a_risk.cmp(b_risk).then(if by_speed { speed.then(steps) } else { steps.then(speed) })
-            })
-            .map(|(.., set)| set)
+        let mut ways = combinations(&others);
+        ways.sort_by_key(|(set, steps)| (self.risk(project, set), *steps));
+        let mut best: Option<Way> = None;
+        for (set, steps) in ways {
+            let gentler = |best: &Way| (best.risk, best.steps) <= (self.risk(project, &set), steps);
+            if !by_speed && best.as_ref().is_some_and(gentler) {
+                break;
+            }
+            let full = |last: &Option<FixKind>| set.iter().copied().chain(*last).collect::<Vec<_>>();
+            let Some(index) = mildest(&chain, |last| self.fits(&with(&full(last), true))) else { continue };
+            let Some(set) = chain.get(index).map(full) else { continue };
+            // Without the levels below, so that only this level's slowdown counts.
+            let time = self.time(&with(&set, false)).unwrap_or(1.0);
+            let way = Way { risk: self.risk(project, &set), time, steps: steps + index, set };
+            if best.as_ref().is_none_or(|b| way.order(b, by_speed).is_lt()) {
+                best = Some(way);
+            }
+        }
+        best.map(|way| way.set)
     }
 
     /// The largest micro-batch that fits; `None` where not even one sample does.
@@ -206,6 +212,22 @@ impl<'a> Bench<'a> {
             let need = self.need(&Project { micro_batch, ..project.clone() })?;
             Some(need.card.scale(1.0 + need.band).0 as f64)
         })
+    }
+}
+
+/// One way to set the knobs of a level.
+struct Way {
+    risk: QualityRisk,
+    time: f64,
+    /// How many changes, the stronger ones counting more.
+    steps: usize,
+    set: Vec<FixKind>,
+}
+
+impl Way {
+    fn order(&self, other: &Self, by_speed: bool) -> Ordering {
+        let (speed, steps) = (self.time.total_cmp(&other.time), self.steps.cmp(&other.steps));
+        self.risk.cmp(&other.risk).then(if by_speed { speed.then(steps) } else { steps.then(speed) })
     }
 }
 

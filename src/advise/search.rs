@@ -3,13 +3,16 @@
 //! Both rest on one fact: a stronger setting never needs more memory (`tests` in this crate hold it).
 
 /// The first of `settings` that fits, given that every later one fits too; `None` where not even the last does.
-/// Needs about log2 of their number of tries.
+/// Needs one try where the first fits, two where none does, else about log2 of their number.
 pub(super) fn mildest<T>(settings: &[T], fits: impl Fn(&T) -> bool) -> Option<usize> {
-    let last = settings.len().checked_sub(1)?;
-    if !fits(settings.last()?) {
+    if fits(settings.first()?) {
+        return Some(0);
+    }
+    let last = settings.len() - 1;
+    if last == 0 || !fits(settings.last()?) {
         return None;
     }
-    let (mut low, mut high) = (0, last);
+    let (mut low, mut high) = (1, last);
     while low < high {
         let middle = low + (high - low) / 2;
         if settings.get(middle).is_some_and(&fits) {
