@@ -114,7 +114,7 @@ fn as_written<'m>(project: &Project, model: &'m LanguageModel) -> std::borrow::C
             } else {
                 model.family
             };
-        return Cow::Owned(LanguageModel { tied_embeddings, family, ..model.clone() });
+        return Cow::Owned(LanguageModel { family, tied_embeddings, ..model.clone() });
     }
     Cow::Borrowed(model)
 }

@@ -87,7 +87,7 @@ impl Stack {
     }
 }
 
-/// Whether the card's `FlashAttention` kernels exist: Ampere and later on CUDA, ROCm's on CDNA and RDNA 3.
+/// Whether the card's `FlashAttention` kernels exist: Ampere and later on CUDA, `ROCm`'s on CDNA and RDNA 3.
 pub fn flash(gpu: Option<&Gpu>) -> bool {
     gpu.is_none_or(|g| match g.vendor {
         Vendor::Nvidia => g.compute_capability.is_some_and(|c| c >= 8.0),
@@ -148,13 +148,11 @@ pub fn configure(project: &Project, layers: u64, task: Task, gpu: Option<&Gpu>) 
         checkpointing: project.checkpointing,
         reentrant: false,
         attention: match project.attention {
-            Attention::Auto if flash(gpu) => AttentionKernel::Flash,
+            Attention::Auto | Attention::Flash if flash(gpu) => AttentionKernel::Flash,
             // `scaled_dot_product_attention` takes its memory-efficient kernel on older cards.
-            Attention::Auto | Attention::Efficient => AttentionKernel::Efficient,
+            Attention::Auto | Attention::Flash | Attention::Efficient => AttentionKernel::Efficient,
             Attention::Eager => AttentionKernel::Eager,
             Attention::Math => AttentionKernel::Math,
-            Attention::Flash if flash(gpu) => AttentionKernel::Flash,
-            Attention::Flash => AttentionKernel::Efficient,
         },
         loss: match project.loss {
             LossKernel::Auto => stack.loss,
@@ -195,9 +193,8 @@ pub fn resolved(config: &StepConfig) -> (Attention, LossKernel, OptimizerImpl) {
     let attention = match config.attention {
         AttentionKernel::Eager => Attention::Eager,
         AttentionKernel::Math => Attention::Math,
-        AttentionKernel::Sdpa | AttentionKernel::Efficient => Attention::Efficient,
         AttentionKernel::Flash if config.autocast.unwrap_or(config.weights).is_half() => Attention::Flash,
-        AttentionKernel::Flash => Attention::Efficient,
+        AttentionKernel::Sdpa | AttentionKernel::Efficient | AttentionKernel::Flash => Attention::Efficient,
     };
     let loss = match config.loss {
         Loss::Upcast => LossKernel::Upcast,

@@ -1,6 +1,6 @@
 //! Writes a [`Program`] operator by operator, in PyTorch's words.
 //!
-//! Each method is one ATen operator (or one Python expression of two or three): what it allocates, what autograd keeps
+//! Each method is one `ATen` operator (or one Python expression of two or three): what it allocates, what autograd keeps
 //! and what backward allocates follow `derivatives.yaml`, the autocast lists and the kernels of PyTorch 2.
 
 use super::{
@@ -37,8 +37,7 @@ pub(crate) const fn bytes(numel: u64, dtype: Dtype) -> u64 {
 /// The wider of two formats, as type promotion has it.
 pub(crate) const fn promote(a: Dtype, b: Dtype) -> Dtype {
     match (a, b) {
-        (Dtype::F32, _) | (_, Dtype::F32) => Dtype::F32,
-        (Dtype::Bf16, Dtype::F16) | (Dtype::F16, Dtype::Bf16) => Dtype::F32,
+        (Dtype::F32, _) | (_, Dtype::F32) | (Dtype::Bf16, Dtype::F16) | (Dtype::F16, Dtype::Bf16) => Dtype::F32,
         (Dtype::U8 | Dtype::I64, other) => other,
         (one, _) => one,
     }

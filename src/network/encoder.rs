@@ -1,10 +1,10 @@
 //! Encoders: BERT and its kin, with the masked-language head.
 
 use super::builder::{Keep, Tensor, bytes};
-use super::language::{HIDDEN, MASK, TABLE, activate, cross_entropy, norm};
+use super::language::{HIDDEN, TABLE, activate, cross_entropy, norm};
 use super::layers::{Heads, Layers, Role};
 use super::style::Style;
-use super::{AttentionKernel, Dtype, Program, StepConfig, Task, Trained};
+use super::{Dtype, Program, StepConfig, Task, Trained};
 use crate::catalog::LanguageModel;
 
 /// BERT as transformers writes it: norms after the sums, dropout before them.
@@ -64,7 +64,6 @@ fn embed(n: &mut Layers, model: &LanguageModel, style: &Style, frozen: bool) {
     if n.config.checkpointing.recomputes() && matches!(n.config.trained, Trained::Adapters(_)) {
         x = n.b.require_grad(x);
     }
-    let _ = (MASK, AttentionKernel::Eager);
     n.b.put(HIDDEN, x);
     n.b.put(TABLE, table);
     n.b.end_segment(false, false);
@@ -79,13 +78,13 @@ fn block(n: &mut Layers, model: &LanguageModel, style: &Style) {
     let k = n.linear(x, heads * head, style.qkv_bias, Role::Key);
     let v = n.linear(x, heads * head, style.qkv_bias, Role::Value);
     let shape = Heads {
-        heads,
-        kv_heads: heads,
+        count: heads,
+        key_count: heads,
         head,
         value_head: head,
         queries: n.sequence,
         keys: n.sequence,
-        contiguous_heads: false,
+        by_head: false,
         causal: false,
         dropout: style.attention_dropout,
         softcap: false,

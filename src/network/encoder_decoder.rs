@@ -1,9 +1,9 @@
 //! Encoder-decoders: T5 with its relative position bias, BART.
 
-use super::builder::{Keep, Tensor, bytes};
+use super::builder::{Tensor, bytes};
 use super::language::{HIDDEN, TABLE, activate, cross_entropy, norm};
 use super::layers::{Heads, Layers, Role};
-use super::style::{Norm, Style};
+use super::style::Style;
 use super::{AttentionKernel, Dtype, Program, Slot, StepConfig, Trained};
 use crate::catalog::LanguageModel;
 
@@ -165,13 +165,13 @@ fn attend(
     let v = n.linear(from, heads * head, style.qkv_bias, Role::Value);
     let causal = side.decoder && memory.is_none();
     let shape = Heads {
-        heads,
-        kv_heads: heads,
+        count: heads,
+        key_count: heads,
         head,
         value_head: head,
         queries: side.queries,
         keys: if memory.is_some() { side.memory } else { side.queries },
-        contiguous_heads: false,
+        by_head: false,
         causal,
         dropout: style.attention_dropout,
         softcap: false,
@@ -215,6 +215,5 @@ fn feed(n: &mut Layers, model: &LanguageModel, style: &Style, x: Tensor, relativ
     let out = n.linear(active, hidden, style.mlp_bias, Role::Mlp);
     let dropped = n.b.dropout(out, style.dropout);
     let sum = n.b.add(x, dropped);
-    let _ = (Keep::Nothing, Norm::Rms);
     if relative { sum } else { norm(n, style, sum) }
 }

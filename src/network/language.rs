@@ -4,7 +4,7 @@ use super::builder::{Keep, Kernel, Tensor, bytes};
 use super::layers::{Heads, Layers, Role};
 use super::style::{Activation, Norm, Residual, Style};
 use super::{AttentionKernel, Dtype, Kind, Loss, Program, SAVE_OUT, Slot, StepConfig, Task, Trained};
-use crate::catalog::grammar::ExpertLayers;
+use crate::catalog::grammar::{AttentionCore, AttentionPlan, ExpertLayers};
 use crate::catalog::{LanguageKind, LanguageModel};
 
 pub(crate) const HIDDEN: Slot = Slot(0);
@@ -42,18 +42,12 @@ struct Pattern {
 }
 
 impl Pattern {
-    /// From the catalog's grammar: `sliding:4096`, `sliding:1024/5:1`.
     fn of(model: &LanguageModel, config: &StepConfig) -> Self {
-        let full = Self { local: 0, global: 1, masked: false };
-        let Some(rest) = model.attention.strip_prefix("sliding:") else { return full };
-        let rest = rest.split(',').next().unwrap_or(rest);
-        let (window, pattern) = rest.split_once('/').unwrap_or((rest, "1:0"));
-        let window: u64 = window.parse().unwrap_or(u64::MAX);
-        let (local, global) = pattern.split_once(':').unwrap_or(("1", "0"));
-        Self {
-            local: local.parse().unwrap_or(1),
-            global: global.parse().unwrap_or(0),
-            masked: config.sequence > window,
+        match model.attention_plan() {
+            Ok(AttentionPlan { window: Some(window), local, global, .. }) => {
+                Self { local, global, masked: config.sequence > window }
+            }
+            _ => Self { local: 0, global: 1, masked: false },
         }
     }
 
@@ -86,7 +80,7 @@ fn decoder(model: &LanguageModel, style: &Style, config: &StepConfig) -> Program
     };
     let pattern = Pattern::of(model, config);
     // Runs of alike layers: frozen or not, dense or with experts.
-    let mut cuts = vec![0, frozen, dense.min(layers), layers];
+    let mut cuts = [0, frozen, dense.min(layers), layers];
     cuts.sort_unstable();
     for pair in cuts.windows(2) {
         let (mut at, to) = (pair[0], pair[1]);
@@ -213,8 +207,8 @@ fn block(n: &mut Layers, model: &LanguageModel, style: &Style, experts: bool, lo
 }
 
 fn attention(n: &mut Layers, model: &LanguageModel, style: &Style, x: Tensor, local: bool) -> Tensor {
-    if model.attention.starts_with("mla") {
-        return super::mla::attention(n, model, style, x);
+    if let Ok(AttentionPlan { core: AttentionCore::Latent(latent), .. }) = model.attention_plan() {
+        return super::mla::attention(n, model, style, latent, x);
     }
     let (heads, kv, head) = (u64::from(model.heads), u64::from(model.kv_heads), u64::from(model.head_dim));
     let (q_width, kv_width) = (heads * head, kv * head);
@@ -249,13 +243,13 @@ fn attention(n: &mut Layers, model: &LanguageModel, style: &Style, x: Tensor, lo
     let slot = if local { LOCAL_MASK } else { MASK };
     let mask = n.b.peek(slot).is_some().then(|| n.b.take(slot));
     let shape = Heads {
-        heads,
-        kv_heads: kv,
+        count: heads,
+        key_count: kv,
         head,
         value_head: head,
         queries: n.sequence,
         keys: n.sequence,
-        contiguous_heads: style.cat_rotary,
+        by_head: style.cat_rotary,
         causal: true,
         dropout: style.attention_dropout,
         softcap: style.attention_softcap,
@@ -359,6 +353,7 @@ pub(crate) fn cross_entropy(n: &mut Layers, x: Tensor, w: Tensor, vocab: u64, so
     }
     let b = bias.then(|| n.weight(vocab, 1));
     let logits = n.b.linear(x, w, b);
+    let logits = n.head(x, logits);
     let mut logits = n.b.as_logits(logits);
     if softcap {
         let divided = n.b.scale(logits);

@@ -97,6 +97,14 @@ impl<'c> Layers<'c> {
         }
     }
 
+    /// The output head's result, with its adapter where it carries one.
+    pub(crate) fn head(&mut self, x: Tensor, logits: Tensor) -> Tensor {
+        match self.adapted(Role::Head) {
+            Some((rank, dropout)) => self.lora(x, logits, logits.cols, rank, dropout),
+            None => logits,
+        }
+    }
+
     /// PEFT's `lora.Linear`: `result + lora_B(lora_A(dropout(x))) * scaling`.
     fn lora(&mut self, x: Tensor, base: Tensor, out: u64, rank: u64, dropout: f64) -> Tensor {
         let dtype = self.config.adapter;
@@ -242,7 +250,7 @@ impl<'c> Layers<'c> {
     /// The kernel that `scaled_dot_product_attention` takes on a card of Ampere or newer.
     fn choose(&self, q: Tensor, _k: Tensor, _v: Tensor, shape: Heads, mask: bool) -> AttentionKernel {
         let dtype = self.b.autocast.unwrap_or(q.dtype);
-        let grouped = shape.kv_heads != shape.heads;
+        let grouped = shape.key_count != shape.count;
         let fits = shape.head <= 256;
         match self.config.attention {
             AttentionKernel::Eager => AttentionKernel::Eager,
@@ -258,14 +266,14 @@ impl<'c> Layers<'c> {
     }
 
     fn flops(&self, shape: Heads, causal: bool) -> f64 {
-        let pairs = self.batch as f64 * shape.heads as f64 * shape.queries as f64 * shape.keys as f64;
+        let pairs = self.batch as f64 * shape.count as f64 * shape.queries as f64 * shape.keys as f64;
         2.0 * pairs * (shape.head + shape.value_head) as f64 * if causal && shape.causal { 0.5 } else { 1.0 }
     }
 
     fn flash(&mut self, q: Tensor, k: Tensor, v: Tensor, shape: Heads) -> Tensor {
         let (q, k, v) = (self.b.autocast_input(q), self.b.autocast_input(k), self.b.autocast_input(v));
         // The kernel wants one head size for all three (and a multiple of eight).
-        let v = if shape.value_head < shape.head { self.b.copy(v, v.rows, shape.kv_heads * shape.head) } else { v };
+        let v = if shape.value_head < shape.head { self.b.copy(v, v.rows, shape.key_count * shape.head) } else { v };
         let head = shape.head.next_multiple_of(8);
         let [q, k, v] =
             [q, k, v].map(|t| if head == shape.head { t } else { self.b.copy(t, t.rows, t.cols / shape.head * head) });
@@ -274,44 +282,44 @@ impl<'c> Layers<'c> {
         let head_r = if head <= 192 { head.next_multiple_of(32) } else { 256 };
         // Backward: fp32 accumulator of the query's gradient and one fp32 a row; for grouped heads, gradients of keys and
         // values for every query head before they are summed (`flash_api.cpp`).
-        let mut back_temp = padded * shape.heads * (head_r + 1) * 4;
-        if shape.kv_heads != shape.heads {
-            back_temp += 2 * keys * shape.heads * head * q.dtype.bytes();
+        let mut back_temp = padded * shape.count * (head_r + 1) * 4;
+        if shape.key_count != shape.count {
+            back_temp += 2 * keys * shape.count * head * q.dtype.bytes();
         }
         let kernel = Kernel {
             saves: 0b111 | SAVE_OUT | SAVE_AUX,
             // log-sum-exp, and the two words of the random state.
-            aux: round(4 * queries * shape.heads) + 2 * 512,
+            aux: round(4 * queries * shape.count) + 2 * 512,
             back_temp,
             flops: self.flops(shape, true),
             ..Kernel::default()
         };
-        let out = self.b.fused(&[q, k, v], queries, shape.heads * head, q.dtype, kernel);
-        let out = if head == shape.head { out } else { self.b.slice(out, shape.heads * shape.head) };
+        let out = self.b.fused(&[q, k, v], queries, shape.count * head, q.dtype, kernel);
+        let out = if head == shape.head { out } else { self.b.slice(out, shape.count * shape.head) };
         if shape.value_head < shape.head {
-            let cut = self.b.slice(out, shape.heads * shape.value_head);
+            let cut = self.b.slice(out, shape.count * shape.value_head);
             return self.b.copy(cut, cut.rows, cut.cols);
         }
-        if shape.contiguous_heads { self.b.copy(out, out.rows, out.cols) } else { out }
+        if shape.by_head { self.b.copy(out, out.rows, out.cols) } else { out }
     }
 
     fn efficient(&mut self, q: Tensor, k: Tensor, v: Tensor, shape: Heads, mask: Option<Tensor>) -> Tensor {
         let (q, k, v) = (self.b.autocast_input(q), self.b.autocast_input(k), self.b.autocast_input(v));
-        let (k, v) = if shape.kv_heads == shape.heads { (k, v) } else { self.repeat_kv(k, v, shape) };
-        let rows = self.batch * shape.heads * shape.queries;
+        let (k, v) = if shape.key_count == shape.count { (k, v) } else { self.repeat_kv(k, v, shape) };
+        let rows = self.batch * shape.count * shape.queries;
         let mut back_temp = 4 * rows;
         if q.dtype.is_half() {
             back_temp +=
-                self.batch * shape.heads * shape.queries.next_multiple_of(64) * shape.head.next_multiple_of(64) * 4;
+                self.batch * shape.count * shape.queries.next_multiple_of(64) * shape.head.next_multiple_of(64) * 4;
         }
         let kernel = Kernel {
             saves: 0b111 | SAVE_OUT | SAVE_AUX,
-            aux: round(4 * self.batch * shape.heads * shape.queries.next_multiple_of(32)) + 2 * 512,
+            aux: round(4 * self.batch * shape.count * shape.queries.next_multiple_of(32)) + 2 * 512,
             back_temp,
             flops: self.flops(shape, false),
             ..Kernel::default()
         };
-        let columns = shape.heads * shape.value_head;
+        let columns = shape.count * shape.value_head;
         match mask {
             Some(m) => {
                 // A boolean mask becomes an additive one in the query's format, anew in every layer.
@@ -324,14 +332,14 @@ impl<'c> Layers<'c> {
     }
 
     fn repeat_kv(&mut self, k: Tensor, v: Tensor, shape: Heads) -> (Tensor, Tensor) {
-        let times = shape.heads / shape.kv_heads.max(1);
+        let times = shape.count / shape.key_count.max(1);
         (self.b.copy(k, k.rows, k.cols * times), self.b.copy(v, v.rows, v.cols * times))
     }
 
     /// `eager_attention_forward`.
     fn eager(&mut self, q: Tensor, k: Tensor, v: Tensor, shape: Heads, mask: Option<Tensor>) -> Tensor {
-        let (k, v) = if shape.kv_heads == shape.heads { (k, v) } else { self.repeat_kv(k, v, shape) };
-        let rows = self.batch * shape.heads * shape.queries;
+        let (k, v) = if shape.key_count == shape.count { (k, v) } else { self.repeat_kv(k, v, shape) };
+        let rows = self.batch * shape.count * shape.queries;
         let half = self.flops(shape, false) / 2.0;
         let scores = self.b.matmul(q, k, rows, shape.keys, half);
         let scaled = self.b.scale(scores);
@@ -349,7 +357,7 @@ impl<'c> Layers<'c> {
         let probabilities = self.b.softmax(masked, shape.upcast_softmax);
         let narrow = self.b.cast(probabilities, v.dtype);
         let dropped = self.b.dropout(narrow, shape.dropout);
-        let context = self.b.matmul(dropped, v, q.rows, shape.heads * shape.value_head, half);
+        let context = self.b.matmul(dropped, v, q.rows, shape.count * shape.value_head, half);
         self.b.copy(context, context.rows, context.cols)
     }
 
@@ -363,7 +371,7 @@ impl<'c> Layers<'c> {
         bias: Tensor,
         mask: Option<Tensor>,
     ) -> Tensor {
-        let rows = self.batch * shape.heads * shape.queries;
+        let rows = self.batch * shape.count * shape.queries;
         let half = self.flops(shape, false) / 2.0;
         let scores = self.b.matmul(q, k, rows, shape.keys, half);
         let scaled = self.b.scale(scores);
@@ -374,7 +382,7 @@ impl<'c> Layers<'c> {
         };
         let probabilities = self.b.softmax(masked, false);
         let dropped = self.b.dropout(probabilities, shape.dropout);
-        let context = self.b.matmul(dropped, v, q.rows, shape.heads * shape.value_head, half);
+        let context = self.b.matmul(dropped, v, q.rows, shape.count * shape.value_head, half);
         self.b.copy(context, context.rows, context.cols)
     }
 
@@ -384,10 +392,10 @@ impl<'c> Layers<'c> {
         let narrow = q.dtype;
         let autocast = self.b.autocast.take();
         let [q, k, v] = [q, k, v].map(|t| self.b.cast(t, Dtype::F32));
-        let (k, v) = if shape.kv_heads == shape.heads { (k, v) } else { self.repeat_kv(k, v, shape) };
+        let (k, v) = if shape.key_count == shape.count { (k, v) } else { self.repeat_kv(k, v, shape) };
         let q = self.b.scale(q);
         let k = self.b.scale(k);
-        let rows = self.batch * shape.heads * shape.queries;
+        let rows = self.batch * shape.count * shape.queries;
         let half = self.flops(shape, false) / 2.0;
         let scores = self.b.matmul(q, k, rows, shape.keys, half);
         let masked = match mask {
@@ -396,18 +404,18 @@ impl<'c> Layers<'c> {
         };
         let probabilities = self.b.unary(masked, Keep::Output, 0);
         let dropped = self.b.dropout(probabilities, shape.dropout);
-        let out = self.b.matmul(dropped, v, q.rows, shape.heads * shape.value_head, half);
+        let out = self.b.matmul(dropped, v, q.rows, shape.count * shape.value_head, half);
         let out = self.b.cast(out, narrow);
         self.b.autocast = autocast;
-        if shape.contiguous_heads { self.b.copy(out, out.rows, out.cols) } else { out }
+        if shape.by_head { self.b.copy(out, out.rows, out.cols) } else { out }
     }
 }
 
 /// The heads of an attention layer.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Heads {
-    pub(crate) heads: u64,
-    pub(crate) kv_heads: u64,
+    pub(crate) count: u64,
+    pub(crate) key_count: u64,
     pub(crate) head: u64,
     pub(crate) value_head: u64,
     /// Queries of a sample.
@@ -415,7 +423,7 @@ pub(crate) struct Heads {
     /// Keys a query sees (sequence of the other side in cross-attention).
     pub(crate) keys: u64,
     /// Query and key are laid out head by head (after a `cat`), so the context has to be copied back token by token.
-    pub(crate) contiguous_heads: bool,
+    pub(crate) by_head: bool,
     pub(crate) causal: bool,
     pub(crate) dropout: f64,
     /// Scores squashed by tanh (Gemma 2), in eager code.

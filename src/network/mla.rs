@@ -1,45 +1,15 @@
 //! Multi-head latent attention (`DeepSeek`): keys and values come out of a compressed latent.
 
-use super::builder::{Kernel, Tensor, bytes};
+use super::Dtype;
+use super::builder::{Kernel, Tensor};
 use super::language::norm;
 use super::layers::{Heads, Layers, Role};
 use super::style::Style;
-use super::{Dtype, SAVE_AUX};
 use crate::catalog::LanguageModel;
-
-/// Ranks and head sizes out of `mla:q=0,kv=512,nope=128,rope=64,v=128`.
-#[derive(Clone, Copy, Debug, Default)]
-struct Latent {
-    query: u64,
-    kv: u64,
-    nope: u64,
-    rope: u64,
-    value: u64,
-}
-
-impl Latent {
-    fn of(model: &LanguageModel) -> Self {
-        let mut latent = Self::default();
-        for part in model.attention.trim_start_matches("mla:").split(',') {
-            if let Some((key, value)) = part.split_once('=') {
-                let value = value.trim().parse().unwrap_or(0);
-                match key.trim() {
-                    "q" => latent.query = value,
-                    "kv" => latent.kv = value,
-                    "nope" => latent.nope = value,
-                    "rope" => latent.rope = value,
-                    "v" => latent.value = value,
-                    _ => {}
-                }
-            }
-        }
-        latent
-    }
-}
+use crate::catalog::grammar::Latent;
 
 /// Attention of `DeepSeek-V2` and its successors as transformers writes it.
-pub(crate) fn attention(n: &mut Layers, model: &LanguageModel, style: &Style, x: Tensor) -> Tensor {
-    let l = Latent::of(model);
+pub(crate) fn attention(n: &mut Layers, model: &LanguageModel, style: &Style, l: Latent, x: Tensor) -> Tensor {
     let heads = u64::from(model.heads);
     let head = l.nope + l.rope;
     let q = if l.query > 0 {
@@ -50,8 +20,8 @@ pub(crate) fn attention(n: &mut Layers, model: &LanguageModel, style: &Style, x:
         n.linear(x, heads * head, false, Role::Query)
     };
     let q_parts = n.b.split(q, &[heads * l.nope, heads * l.rope]);
-    let compressed = n.linear(x, l.kv + l.rope, false, Role::Key);
-    let kv_parts = n.b.split(compressed, &[l.kv, l.rope]);
+    let compressed = n.linear(x, l.key_value + l.rope, false, Role::Key);
+    let kv_parts = n.b.split(compressed, &[l.key_value, l.rope]);
     let ([q_nope, q_rope], [kv_low, k_rope]) = (&q_parts[..], &kv_parts[..]) else { return x };
     let kv_low = norm(n, style, *kv_low);
     let q_rope = rotate(n, *q_rope);
@@ -63,13 +33,13 @@ pub(crate) fn attention(n: &mut Layers, model: &LanguageModel, style: &Style, x:
     // A new tensor that both parts are copied into.
     let key = n.b.fused(&[k_nope, k_rope], x.rows, heads * head, k_nope.dtype, Kernel::default());
     let shape = Heads {
-        heads,
-        kv_heads: heads,
+        count: heads,
+        key_count: heads,
         head,
         value_head: l.value,
         queries: n.sequence,
         keys: n.sequence,
-        contiguous_heads: true,
+        by_head: true,
         causal: true,
         dropout: 0.0,
         softcap: false,
@@ -85,6 +55,5 @@ pub(crate) fn attention(n: &mut Layers, model: &LanguageModel, style: &Style, x:
 fn rotate(n: &mut Layers, t: Tensor) -> Tensor {
     let wide = n.b.cast(t, Dtype::F32);
     let turned = n.b.scale(wide);
-    let _ = (SAVE_AUX, bytes(0, Dtype::F32));
     n.b.cast(turned, t.dtype)
 }

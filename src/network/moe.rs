@@ -1,11 +1,10 @@
 //! Mixture of experts, as transformers runs it: tokens sorted by expert, grouped products, weighted and summed.
 
-use super::builder::Keep;
 use super::builder::{Kernel, Tensor, bytes};
 use super::language::{activate, mlp};
-use super::layers::{Layers, Role};
+use super::layers::Layers;
 use super::style::Style;
-use super::{Dtype, Quantization, SAVE_OUT};
+use super::{Dtype, Quantization};
 use crate::catalog::LanguageModel;
 
 /// Router, routed experts, shared experts.
@@ -84,6 +83,5 @@ fn grouped(n: &mut Layers, x: Tensor, experts: u64, out: u64) -> Tensor {
     let scratch = if n.config.quantization.is_some() { bytes(numel.saturating_mul(x.cols), w.dtype) } else { 0 };
     let saves = u8::from(w.grad) | u8::from(x.grad) << 1;
     let kernel = Kernel { saves, temp: scratch, back_temp: scratch, flops, ..Kernel::default() };
-    let _ = (SAVE_OUT, Role::Outside, Keep::Nothing);
     n.b.fused(&[x, w], x.rows, out, x.dtype, kernel)
 }

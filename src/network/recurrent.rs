@@ -1,4 +1,4 @@
-//! Recurrent translation with attention: GNMT as NVIDIA's DeepLearningExamples writes it (`seq2seq/models`).
+//! Recurrent translation with attention: GNMT as NVIDIA's `DeepLearningExamples` writes it (`seq2seq/models`).
 //!
 //! LSTM layers run in cuDNN, which keeps the four gates, the cell and its tanh of every position for backward. Attention
 //! is additive (Bahdanau): the sum of every query and every key is written out.

@@ -128,18 +128,15 @@ impl Style {
                 self.upcast_softmax = false;
                 self.adapts_attention_out = false;
             }
-            "OPT" => {
+            "OPT" | "Transformer-XL" => {
                 self.activation = Activation::Relu;
                 self.dropout = 0.1;
             }
             "GPT-Neo" | "GPT-J" => self.activation = Activation::GeluNew,
-            "Transformer-XL" => {
-                self.activation = Activation::Relu;
-                self.dropout = 0.1;
-            }
             "nanochat" => self.activation = Activation::ReluSquared,
-            "Falcon" => self.fused_qkv = true,
-            "MPT" | "BLOOM" | "StarCoder" | "InternLM2" | "InternLM2.5" | "Baichuan2" | "Qwen" => self.fused_qkv = true,
+            "Falcon" | "MPT" | "BLOOM" | "StarCoder" | "InternLM2" | "InternLM2.5" | "Baichuan2" | "Qwen" => {
+                self.fused_qkv = true;
+            }
             "Pythia" | "GPT-NeoX" | "StableLM" if self.fused_classic() => {
                 self.fused_qkv = true;
                 self.residual = Residual::Parallel { shared_norm: false };

@@ -1,6 +1,6 @@
 //! Transformer-XL: segments one after another, keys and values also of the segment before, relative positions.
 //!
-//! As in NVIDIA's DeepLearningExamples (`mem_transformer.py`), which follows the authors' code: scores are written out,
+//! As in NVIDIA's `DeepLearningExamples` (`mem_transformer.py`), which follows the authors' code: scores are written out,
 //! one fused product makes queries, keys and values of both segments, and what a layer saw is kept for the next segment.
 
 use super::builder::{Kernel, Tensor, bytes};

@@ -5,7 +5,7 @@ use crate::project::Optimizer;
 
 /// An optimizer's memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Update {
+pub(super) struct Update {
     /// State between steps, fp32 master weights included.
     pub state: u64,
     /// Most that the step itself takes beside weights, gradients and state.
@@ -15,7 +15,7 @@ pub struct Update {
 }
 
 /// Gradients of all trained weights, in their weights' formats.
-pub fn gradient_bytes(weights: &[Weight]) -> u64 {
+pub(super) fn gradient_bytes(weights: &[Weight]) -> u64 {
     weights.iter().filter(|w| w.trained).map(Weight::bytes).fold(0, u64::saturating_add)
 }
 
@@ -24,7 +24,7 @@ const fn sized(numel: u64, dtype: Dtype) -> u64 {
 }
 
 /// State and step of the configured optimizer over the trained weights.
-pub fn update(weights: &[Weight], config: &StepConfig) -> Update {
+pub(super) fn update(weights: &[Weight], config: &StepConfig) -> Update {
     let mut total = Update::default();
     let mut master = 0;
     let mut copies = 0;
