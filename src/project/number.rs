@@ -98,10 +98,16 @@ fn magnitude(text: &str, kilo: Kilo) -> Option<f64> {
     let mut total = 0.0;
     let mut digits = String::new();
     let mut scale = 1.0;
+    let mut last = 0.0;
     // A plain number may only follow a scale where nobody shortens: 十六 is 16, but 两万五 is 25,000.
     let mut exact = true;
     for c in text.chars() {
         if let Some(factor) = scale_of(c, kilo) {
+            // 十万, 百万, 万亿: each larger than the one before.
+            if scale != 1.0 && factor <= last {
+                return None;
+            }
+            last = factor;
             scale *= factor;
             if digits.is_empty() && scale == factor && c != '十' {
                 return None;
