@@ -5,7 +5,9 @@ use enough_gpu::catalog::{Catalog, LanguageKind, LanguageModel};
 use enough_gpu::estimate::language::step;
 use enough_gpu::network;
 use enough_gpu::project::{Checkpointing, Lora, LoraTargets, Optimizer};
-use enough_gpu::step::{AttentionKernel, Dtype, Loss, Quantization, Shards, StepConfig, StepImpl, Task, Trained, Walk};
+use enough_gpu::step::{
+    AttentionKernel, Code, Dtype, Loss, Quantization, Shards, StepConfig, StepImpl, Task, Trained, Walk,
+};
 
 fn config(batch: u64, sequence: u64) -> StepConfig {
     StepConfig {
@@ -19,7 +21,7 @@ fn config(batch: u64, sequence: u64) -> StepConfig {
         master_weights: false,
         quantization: None,
         kbit_prepare: true,
-        quantized_saves_input: false,
+        code: Code::default(),
         adapter: Dtype::F32,
         optimizer: Optimizer::AdamW,
         optimizer_impl: StepImpl::Foreach,

@@ -8,7 +8,7 @@ use crate::project::{
     Attention, BaseFormat, Checkpointing, Framework, Lora, LossKernel, Method, Objective, Optimizer, OptimizerImpl,
     Precision, Project,
 };
-use crate::step::{AttentionKernel, Dtype, Loss, Quantization, Shards, StepConfig, StepImpl, Task, Trained};
+use crate::step::{AttentionKernel, Code, Dtype, Loss, Quantization, Shards, StepConfig, StepImpl, Task, Trained};
 
 /// What a library decides for itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,12 +25,12 @@ pub struct Stack {
     pub pure_half: bool,
     /// Output head and embedding are two tensors even where the model ties them.
     pub unties_head: bool,
-    /// 4-bit layers keep their input for backward (bitsandbytes up to 0.41, which `LitGPT` pinned).
-    pub quantized_saves_input: bool,
     /// GELU is one kernel where transformers writes it out.
     pub fused_gelu: bool,
     /// Forward and backward of the library's own kernels: gated MLP and rotary embedding without copies.
     pub fused_layers: bool,
+    /// Layers that are written in another way than transformers writes them.
+    pub code: Code,
 }
 
 impl Stack {
@@ -46,8 +46,8 @@ impl Stack {
             pure_half: false,
             unties_head: false,
             fused_gelu: false,
-            quantized_saves_input: false,
             fused_layers: false,
+            code: Code::default(),
         };
         match framework {
             // LLaMA-Factory, Axolotl and ms-swift keep embedding and head in 16 bit.
@@ -75,7 +75,17 @@ impl Stack {
                 pure_half: true,
                 unties_head: true,
                 fused_gelu: true,
-                quantized_saves_input: true,
+                code: Code {
+                    joint_qkv: true,
+                    quantizes_head: true,
+                    casts_dequantized: true,
+                    // LitGPT pins bitsandbytes 0.42 and older (`pyproject.toml`).
+                    quantized_saves_input: true,
+                    widens_logits: true,
+                    copies_adapter_parts: true,
+                    // `fit` in litgpt/finetune/lora.py: `loss` and `logits` are local variables of the loop.
+                    holds_last_loss: true,
+                },
                 ..huggingface
             },
             Framework::Torchtitan => Self { loss: Loss::Upcast, ..huggingface },
@@ -134,7 +144,7 @@ pub fn configure(project: &Project, layers: u64, task: Task, gpu: Option<&Gpu>) 
         master_weights: project.precision == Precision::MasterBf16 && !adapters,
         quantization,
         kbit_prepare: stack.kbit_prepare && quantization.is_some(),
-        quantized_saves_input: stack.quantized_saves_input,
+        code: stack.code,
         adapter: if pure || stack.half_adapters { half } else { Dtype::F32 },
         optimizer: project.optimizer,
         optimizer_impl: match project.optimizer_impl {

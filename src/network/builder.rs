@@ -58,6 +58,8 @@ pub(crate) struct Builder {
     /// Copies of trained weights that autocast made in this segment: weight, copy.
     copies: Vec<(Id, Tensor)>,
     members: Vec<Segment>,
+    /// The value last counted as outlasting backward: layers after one another share an input.
+    outlasting: Id,
     /// How often the group under way repeats: multiplies its weights.
     times: u64,
     /// Autocast format.
@@ -72,6 +74,7 @@ impl Builder {
             segment: Segment::default(),
             copies: Vec::new(),
             members: Vec::new(),
+            outlasting: NONE,
             times: 1,
             autocast,
             slots: [None; super::SLOTS],
@@ -90,6 +93,7 @@ impl Builder {
         let mut segment = std::mem::take(&mut self.segment);
         segment.checkpointed = checkpointed;
         segment.is_loss = is_loss;
+        self.outlasting = NONE;
         segment.drops = last_uses(&segment);
         self.copies.clear();
         self.members.push(segment);
@@ -430,6 +434,11 @@ impl Builder {
         keep_input: bool,
     ) -> Tensor {
         let flops = 2.0 * x.numel() as f64 * out as f64;
+        if keep_input && x.grad && self.outlasting != x.id {
+            self.outlasting = x.id;
+            let kept = x.bytes().saturating_mul(self.times);
+            self.program.outlasting = self.program.outlasting.saturating_add(kept);
+        }
         let op = Op {
             backward: Backward::Fresh,
             saves: u8::from(keep_input),

@@ -126,6 +126,32 @@ pub enum StepImpl {
     InBackward,
 }
 
+/// Where a library's own code makes, keeps or copies other tensors than transformers' code does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Code {
+    /// Query, key and value come out of one matrix, of which the value stays a view; keys and values are repeated for
+    /// all query heads before the kernel; rotated and plain columns are put together by `cat` even where all are rotated
+    /// (`CausalSelfAttention` in litgpt/model.py).
+    pub joint_qkv: bool,
+    /// The output head is quantized with the other linear layers (`BitsandbytesPrecision` of Lightning Fabric replaces
+    /// every `nn.Linear`).
+    pub quantizes_head: bool,
+    /// 4-bit weights were fp16 when they were packed, so a product makes them fp16 and casts them to its own format
+    /// (`_Linear4bit._quantize_weight` of Lightning Fabric; `Params4bit.cuda` of bitsandbytes up to 0.41).
+    pub casts_dequantized: bool,
+    /// 4-bit layers keep their input (`MatMul4Bit` of bitsandbytes up to 0.43.1: `ctx.tensors = (A, B)`).
+    pub quantized_saves_input: bool,
+    /// Logits become fp32 as they leave the model (`convert_output` of Lightning Fabric's precision plugins) and stay a
+    /// variable of the training loop until the next step's replace them.
+    pub widens_logits: bool,
+    /// An adapter of a joint query-key-value matrix that leaves out one of the three keeps its update once more
+    /// (`LoRAQKVLinear.zero_pad` in litgpt/lora.py: backward of `index_copy` keeps its source).
+    pub copies_adapter_parts: bool,
+    /// The loss of the last step, and with it whatever its functions keep outside autograd's own saved tensors, lives
+    /// until this step's replaces it: for old bitsandbytes the inputs of all 4-bit layers.
+    pub holds_last_loss: bool,
+}
+
 /// A training step with every switch set.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct StepConfig {
@@ -149,8 +175,8 @@ pub struct StepConfig {
     pub quantization: Option<Quantization>,
     /// PEFT's k-bit preparation: what is not quantized becomes fp32.
     pub kbit_prepare: bool,
-    /// Old bitsandbytes kept the input of every 4-bit layer.
-    pub quantized_saves_input: bool,
+    /// What the library writes in another way than transformers does.
+    pub code: Code,
     /// Format of adapters.
     pub adapter: Dtype,
     /// Optimizer.

@@ -1,7 +1,7 @@
 //! Encoders: BERT and its kin, with the masked-language head.
 
 use super::builder::{Keep, Tensor, bytes};
-use super::language::{HIDDEN, TABLE, activate, cross_entropy, norm};
+use super::language::{HIDDEN, Head, TABLE, activate, cross_entropy, norm};
 use super::layers::{Heads, Layers, Role};
 use super::style::Style;
 use super::{Dtype, Program, StepConfig, Task, Trained};
@@ -117,7 +117,7 @@ fn head(n: &mut Layers, model: &LanguageModel, style: &Style) {
             let t = n.b.linear(x, w, Some(b));
             let t = activate(n, style, t);
             let t = norm(n, style, t);
-            cross_entropy(n, t, table, u64::from(model.vocab), false, true);
+            cross_entropy(n, t, Head::plain(table, u64::from(model.vocab), true));
         }
         Task::SequenceClassification => {
             // Pooler on the first token, dropout, classifier.

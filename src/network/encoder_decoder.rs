@@ -1,7 +1,7 @@
 //! Encoder-decoders: T5 with its relative position bias, BART.
 
 use super::builder::{Tensor, bytes};
-use super::language::{HIDDEN, TABLE, activate, cross_entropy, norm};
+use super::language::{HIDDEN, Head, TABLE, activate, cross_entropy, norm};
 use super::layers::{Heads, Layers, Role};
 use super::style::Style;
 use super::{AttentionKernel, Dtype, Program, Slot, StepConfig, Trained};
@@ -53,7 +53,7 @@ pub(crate) fn encoder_decoder(model: &LanguageModel, style: &Style, config: &Ste
     }
     let head = n.b.take(TABLE);
     let w = if model.tied_embeddings { head } else { n.weight(u64::from(model.vocab), u64::from(model.hidden)) };
-    cross_entropy(&mut n, x, w, u64::from(model.vocab), false, false);
+    cross_entropy(&mut n, x, Head::plain(w, u64::from(model.vocab), false));
     n.b.end_segment(false, true);
     n.b.end_group();
     n.b.program.batch_bytes += bytes(config.batch * source, Dtype::I64) + bytes(config.batch * target, Dtype::I64);

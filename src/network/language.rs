@@ -212,8 +212,9 @@ fn attention(n: &mut Layers, model: &LanguageModel, style: &Style, x: Tensor, lo
     }
     let (heads, kv, head) = (u64::from(model.heads), u64::from(model.kv_heads), u64::from(model.head_dim));
     let (q_width, kv_width) = (heads * head, kv * head);
-    let (q, k, v) = if style.fused_qkv {
-        let all = n.linear(x, q_width + 2 * kv_width, style.qkv_bias, Role::Qkv);
+    let joint = n.config.code.joint_qkv;
+    let (q, k, v) = if style.fused_qkv || joint {
+        let all = n.joint_qkv(x, q_width, kv_width, style.qkv_bias);
         if style.qkv_by_slices {
             (n.b.slice(all, q_width), n.b.slice(all, kv_width), n.b.slice(all, kv_width))
         } else {
@@ -236,12 +237,19 @@ fn attention(n: &mut Layers, model: &LanguageModel, style: &Style, x: Tensor, lo
     let (q, k) = if style.rotary_share > 0.0 {
         let (cos, sin) = (n.b.take(COS), n.b.take(SIN));
         let rotary = rotary_columns(model, style);
-        (n.rotary(q, cos, sin, head, rotary, style.cat_rotary), n.rotary(k, cos, sin, head, rotary, style.cat_rotary))
+        let cat = style.cat_rotary || joint;
+        (n.rotary(q, cos, sin, head, rotary, cat), n.rotary(k, cos, sin, head, rotary, cat))
     } else {
         (q, k)
     };
     let slot = if local { LOCAL_MASK } else { MASK };
     let mask = n.b.peek(slot).is_some().then(|| n.b.take(slot));
+    let (k, v, kv) = if joint && kv != heads {
+        let shape = (k.cols / kv.max(1) * heads, v.cols / kv.max(1) * heads);
+        (n.b.copy(k, k.rows, shape.0), n.b.copy(v, v.rows, shape.1), heads)
+    } else {
+        (k, v, kv)
+    };
     let shape = Heads {
         count: heads,
         key_count: kv,
@@ -249,7 +257,7 @@ fn attention(n: &mut Layers, model: &LanguageModel, style: &Style, x: Tensor, lo
         value_head: head,
         queries: n.sequence,
         keys: n.sequence,
-        by_head: style.cat_rotary,
+        by_head: style.cat_rotary || joint,
         causal: true,
         dropout: style.attention_dropout,
         softcap: style.attention_softcap,
@@ -337,22 +345,46 @@ fn head(n: &mut Layers, model: &LanguageModel, style: &Style) {
         }
         _ => {}
     }
-    let w = if model.tied_embeddings { n.b.take(TABLE) } else { n.weight(vocab, x.cols) };
-    cross_entropy(n, x, w, vocab, style.logit_softcap, style.head_bias);
+    let (w, scratch) = if model.tied_embeddings { (n.b.take(TABLE), None) } else { n.head_weight(x, vocab) };
+    let head = Head { weight: w, scratch, vocab, softcap: style.logit_softcap, bias: style.head_bias };
+    cross_entropy(n, x, head);
+}
+
+/// The output head.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Head {
+    pub(crate) weight: Tensor,
+    /// Bytes that making the weight takes, where it is quantized.
+    pub(crate) scratch: Option<u64>,
+    pub(crate) vocab: u64,
+    /// Logits squashed by tanh.
+    pub(crate) softcap: bool,
+    pub(crate) bias: bool,
+}
+
+impl Head {
+    /// A matrix as it is, on logits as they are.
+    pub(crate) fn plain(weight: Tensor, vocab: u64, bias: bool) -> Self {
+        Self { weight, scratch: None, vocab, softcap: false, bias }
+    }
 }
 
 /// Output head and cross-entropy.
-pub(crate) fn cross_entropy(n: &mut Layers, x: Tensor, w: Tensor, vocab: u64, softcap: bool, bias: bool) {
+pub(crate) fn cross_entropy(n: &mut Layers, x: Tensor, head: Head) {
+    let Head { weight: w, scratch, vocab, softcap, bias } = head;
     let upcast = n.config.loss == Loss::Upcast && !n.plain_loss;
     let tokens = x.rows;
     if n.config.loss == Loss::FusedChunked {
-        return fused_loss(n, x, w, vocab);
+        return fused_loss(n, x, w, vocab, scratch.unwrap_or(0));
     }
     if let Loss::ChunkedLoss { chunk } = n.config.loss {
-        return chunked_loss(n, x, w, vocab, chunk);
+        return chunked_loss(n, x, head, chunk);
     }
     let b = bias.then(|| n.weight(vocab, 1));
-    let logits = n.b.linear(x, w, b);
+    let logits = match scratch {
+        Some(scratch) => n.b.dequantized_linear(x, w, vocab, scratch, n.config.code.quantized_saves_input),
+        None => n.b.linear(x, w, b),
+    };
     let logits = n.head(x, logits);
     let mut logits = n.b.as_logits(logits);
     if softcap {
@@ -386,22 +418,34 @@ pub(crate) fn cross_entropy(n: &mut Layers, x: Tensor, w: Tensor, vocab: u64, so
 
 /// Output head and cross-entropy a chunk of tokens at a time (torchtune: eight chunks; `LitGPT`: 128 tokens): logits and
 /// log-probabilities stay, the gradient is only ever one chunk.
-fn chunked_loss(n: &mut Layers, x: Tensor, w: Tensor, vocab: u64, chunk: u64) {
+fn chunked_loss(n: &mut Layers, x: Tensor, head: Head, chunk: u64) {
+    let Head { weight: w, vocab, .. } = head;
+    let scratch = head.scratch.unwrap_or(0);
     let tokens = x.rows;
     let chunk = if chunk == 0 { tokens.div_ceil(8) } else { chunk.min(tokens) };
     let x = n.b.autocast_input(x);
     let w = n.b.autocast_weight(w);
-    let kept = bytes(tokens * vocab, x.dtype);
-    // torchtune casts each chunk to fp32 for the loss, and so its log-probabilities; LitGPT does not.
-    let wide = if n.config.loss == (Loss::ChunkedLoss { chunk: 0 }) { Dtype::F32 } else { x.dtype };
+    // torchtune casts each chunk to fp32 for the loss, and so its log-probabilities; LitGPT's logits are fp32 already.
+    let widens = n.config.code.widens_logits;
+    let own = bytes(tokens * vocab, x.dtype);
+    let wide = if widens || n.config.loss == (Loss::ChunkedLoss { chunk: 0 }) { Dtype::F32 } else { x.dtype };
     let saved = bytes(tokens * vocab, wide);
+    let kept = if widens { saved } else { own };
+    let part = bytes(chunk * vocab, wide);
+    // The losses of all chunks come after all of their logits, so backward has every chunk's gradient before the first
+    // product of the head. Where logits were cast, a chunk's log-probabilities go as its gradient comes, and all
+    // gradients are cast back before the first product.
+    let (temp, back_temp) = if widens {
+        let last = if n.config.code.holds_last_loss { n.b.program.outlasting.saturating_add(own) } else { 0 };
+        (part.max(scratch).max(last), (2 * part).max(scratch.saturating_sub(saved - own)))
+    } else {
+        (part.max(scratch), own + part.max(scratch))
+    };
     let kernel = Kernel {
         saves: u8::from(w.grad) | u8::from(x.grad) << 1 | super::SAVE_AUX,
         aux: kept + saved,
-        temp: bytes(chunk * vocab, wide),
-        // The losses of all chunks come after all of their logits, so backward has every chunk's gradient before the
-        // first product of the head.
-        back_temp: bytes(tokens * vocab, x.dtype) + bytes(chunk * vocab, wide),
+        temp,
+        back_temp,
         flops: 2.0 * x.numel() as f64 * vocab as f64,
         kind: Kind::Activation,
     };
@@ -411,7 +455,7 @@ fn chunked_loss(n: &mut Layers, x: Tensor, w: Tensor, vocab: u64, chunk: u64) {
 }
 
 /// Liger's fused linear cross-entropy: logits a chunk of tokens at a time, gradients made at once.
-fn fused_loss(n: &mut Layers, x: Tensor, w: Tensor, vocab: u64) {
+fn fused_loss(n: &mut Layers, x: Tensor, w: Tensor, vocab: u64, scratch: u64) {
     let dtype = n.config.autocast.unwrap_or(x.dtype);
     let x16 = n.b.cast(x, dtype);
     // Inside the function the weight is cast once more, and goes when it returns.
@@ -419,7 +463,7 @@ fn fused_loss(n: &mut Layers, x: Tensor, w: Tensor, vocab: u64) {
     let tokens = x.rows;
     let inc = vocab.div_ceil(x.cols.max(1));
     let chunk = tokens.div_ceil(inc.max(1)).max(1).next_power_of_two();
-    let mut temp = copy + bytes(chunk * vocab, dtype);
+    let mut temp = copy + scratch + bytes(chunk * vocab, dtype);
     if w.grad {
         temp += bytes(w.numel(), dtype) + bytes(w.numel(), Dtype::F32);
     } else {

@@ -83,14 +83,7 @@ impl<'c> Layers<'c> {
     /// `nn.Linear`, plain, quantized, with an adapter or not.
     pub(crate) fn linear(&mut self, x: Tensor, out: u64, bias: bool, role: Role) -> Tensor {
         let adapter = self.adapted(role);
-        let base = match self.config.quantization {
-            Some(q) if !matches!(role, Role::Outside | Role::Head) => self.quantized(x, out, bias, q),
-            _ => {
-                let w = self.weight(out, x.cols);
-                let b = bias.then(|| self.weight(out, 1));
-                self.b.linear(x, w, b)
-            }
-        };
+        let base = self.base(x, out, bias, role);
         match adapter {
             Some((rank, dropout)) => self.lora(x, base, out, rank, dropout),
             None => base,
@@ -103,6 +96,49 @@ impl<'c> Layers<'c> {
             Some((rank, dropout)) => self.lora(x, logits, logits.cols, rank, dropout),
             None => logits,
         }
+    }
+
+    /// The layer without its adapter.
+    fn base(&mut self, x: Tensor, out: u64, bias: bool, role: Role) -> Tensor {
+        match self.config.quantization {
+            Some(q) if self.is_quantized(role) => self.quantized(x, out, bias, q),
+            _ => {
+                let w = self.weight(out, x.cols);
+                let b = bias.then(|| self.weight(out, 1));
+                self.b.linear(x, w, b)
+            }
+        }
+    }
+
+    /// Query, key and value in one matrix.
+    pub(crate) fn joint_qkv(&mut self, x: Tensor, query: u64, key: u64, bias: bool) -> Tensor {
+        let out = query + 2 * key;
+        match self.config.trained {
+            Trained::Adapters(lora) if self.config.code.copies_adapter_parts && lora.targets == LoraTargets::QV => {
+                let base = self.base(x, out, bias, Role::Qkv);
+                self.partial_lora(x, base, query + key, 2 * lora.rank, lora.dropout)
+            }
+            _ => self.linear(x, out, bias, Role::Qkv),
+        }
+    }
+
+    /// `LoRAQKVLinear` of litgpt/lora.py where not all three parts have an adapter: the update of those that have is
+    /// copied into zeros of the full width, and kept by the copy.
+    fn partial_lora(&mut self, x: Tensor, base: Tensor, width: u64, rank: u64, dropout: f64) -> Tensor {
+        let dtype = self.config.adapter;
+        let input = self.b.cast(x, dtype);
+        let dropped = self.b.dropout(input, dropout);
+        let a = self.b.weight(rank, x.cols, dtype, true);
+        let low = self.b.linear(dropped, a, None);
+        let w = self.b.weight(width, rank / 2, dtype, true);
+        let kernel = Kernel { saves: 0b11, ..Kernel::default() };
+        let high = self.b.fused(&[low, w], x.rows, width, dtype, kernel);
+        let zeros = self.b.zeros(x.rows, base.cols, dtype);
+        let kernel = Kernel { saves: 0b1, ..Kernel::default() };
+        let padded = self.b.fused(&[high, zeros], x.rows, base.cols, dtype, kernel);
+        let scaled = self.b.scale(padded);
+        let sum = self.b.add(base, scaled);
+        self.b.cast(sum, base.dtype)
     }
 
     /// PEFT's `lora.Linear`: `result + lora_B(lora_A(dropout(x))) * scaling`.
@@ -121,12 +157,32 @@ impl<'c> Layers<'c> {
         self.b.cast(sum, base.dtype)
     }
 
-    /// A frozen layer stored in few bits: bitsandbytes' `Linear4bit`, `LLM.int8`, fp8.
-    fn quantized(&mut self, x: Tensor, out: u64, bias: bool, quantization: Quantization) -> Tensor {
+    fn is_quantized(&self, role: Role) -> bool {
+        match role {
+            Role::Outside => false,
+            Role::Head => self.config.code.quantizes_head,
+            _ => true,
+        }
+    }
+
+    /// The output head's matrix, and the bytes that making it takes where it is stored in few bits.
+    pub(crate) fn head_weight(&mut self, x: Tensor, vocab: u64) -> (Tensor, Option<u64>) {
+        match self.config.quantization {
+            Some(q) if self.is_quantized(Role::Head) => {
+                let compute = self.config.autocast.unwrap_or(Dtype::Bf16);
+                let (stored, scratch) = self.stored(x, vocab, q, compute);
+                (self.b.stored_weight(vocab, x.cols, compute, false, stored), Some(scratch))
+            }
+            _ => (self.weight(vocab, x.cols), None),
+        }
+    }
+
+    /// Bytes of a matrix stored in few bits, and those that a product with `x` takes while it runs.
+    fn stored(&self, x: Tensor, out: u64, quantization: Quantization, compute: Dtype) -> (u64, u64) {
         let numel = out.saturating_mul(x.cols);
-        let compute = self.config.autocast.unwrap_or(Dtype::Bf16);
+        let cast = if self.config.code.casts_dequantized { bytes(numel, compute) } else { 0 };
         // The 16-bit matrix a product works on, and the fp32 scales it is made with.
-        let (stored, scratch) = match quantization {
+        match quantization {
             Quantization::Nf4 { double } => {
                 let blocks = numel.div_ceil(64);
                 let scales = if double {
@@ -135,7 +191,7 @@ impl<'c> Layers<'c> {
                     bytes(blocks, Dtype::F32)
                 };
                 let packed = bytes(numel.div_ceil(2), Dtype::U8);
-                let temporary = bytes(numel, compute) + if double { bytes(blocks, Dtype::F32) } else { 0 };
+                let temporary = bytes(numel, compute) + cast + if double { bytes(blocks, Dtype::F32) } else { 0 };
                 (packed + scales + bytes(16, Dtype::F32), temporary)
             }
             // Half a byte a weight, a 16-bit scale and a 4-bit zero per group of 128.
@@ -151,14 +207,20 @@ impl<'c> Layers<'c> {
                 bytes(x.numel(), Dtype::U8) + bytes(x.rows * out, Dtype::F32),
             ),
             Quantization::Fp8 => (bytes(numel, Dtype::U8) + bytes(out, Dtype::F32), bytes(numel, compute)),
-        };
+        }
+    }
+
+    /// A frozen layer stored in few bits: bitsandbytes' `Linear4bit`, `LLM.int8`, fp8.
+    fn quantized(&mut self, x: Tensor, out: u64, bias: bool, quantization: Quantization) -> Tensor {
+        let compute = self.config.autocast.unwrap_or(Dtype::Bf16);
+        let (stored, scratch) = self.stored(x, out, quantization, compute);
         let w = self.b.stored_weight(out, x.cols, compute, false, stored);
         if bias {
             let dtype = self.plain();
             self.b.weight(out, 1, dtype, false);
         }
         let input = self.b.cast(x, compute);
-        let y = self.b.dequantized_linear(input, w, out, scratch, self.config.quantized_saves_input);
+        let y = self.b.dequantized_linear(input, w, out, scratch, self.config.code.quantized_saves_input);
         let y = self.b.cast(y, x.dtype);
         // bitsandbytes' PEFT layer clones the result before it adds to it.
         self.b.copy(y, y.rows, y.cols)

@@ -165,6 +165,8 @@ pub struct Program {
     pub weights: Vec<Weight>,
     /// Buffers: rotary tables, quantization scales.
     pub buffers: u64,
+    /// What functions keep outside autograd's saved tensors: it lives as long as the loss does.
+    pub outlasting: u64,
     /// The batch itself: token ids, labels.
     pub batch_bytes: u64,
     /// Values that are put into slots before the first segment runs, with their bytes.

@@ -4,7 +4,7 @@
 //! one fused product makes queries, keys and values of both segments, and what a layer saw is kept for the next segment.
 
 use super::builder::{Kernel, Tensor, bytes};
-use super::language::{HIDDEN, TABLE, activate, cross_entropy, norm};
+use super::language::{HIDDEN, Head, TABLE, activate, cross_entropy, norm};
 use super::layers::{Layers, Role};
 use super::style::Style;
 use super::{Dtype, Program, Slot, StepConfig, Trained};
@@ -45,7 +45,7 @@ pub(crate) fn transformer_xl(model: &LanguageModel, style: &Style, config: &Step
     let x = n.b.take(HIDDEN);
     let x = n.b.dropout(x, style.dropout);
     let w = n.b.take(TABLE);
-    cross_entropy(&mut n, x, w, u64::from(model.vocab), false, true);
+    cross_entropy(&mut n, x, Head::plain(w, u64::from(model.vocab), true));
     n.b.end_segment(false, true);
     n.b.end_group();
     n.b.program.batch_bytes += 2 * bytes(tokens, Dtype::I64);

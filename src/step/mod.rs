@@ -4,6 +4,8 @@ mod allocator;
 mod optimizer;
 mod run;
 
-pub use crate::network::{AttentionKernel, Dtype, Loss, Quantization, Shards, StepConfig, StepImpl, Task, Trained};
+pub use crate::network::{
+    AttentionKernel, Code, Dtype, Loss, Quantization, Shards, StepConfig, StepImpl, Task, Trained,
+};
 pub use allocator::Allocator;
 pub use run::*;

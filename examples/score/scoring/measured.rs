@@ -4,6 +4,7 @@ use super::case::{Case, Domain, Meter, Outcome, Quality, Reason, Subject};
 use super::table::Row;
 use super::{gpus, models, sizes, words};
 use enough_gpu::catalog::{Catalog, Gpu, LanguageKind, LanguageModel, Model};
+use enough_gpu::estimate::stack::Stack;
 use enough_gpu::project::{
     BaseFormat, Checkpointing, Framework, Hardware, LanguageTask, Lora, LoraTargets, LossKernel, Method, Objective,
     Offload, Project,
@@ -365,7 +366,10 @@ fn forward_only(row: &Row<'_>) -> StepConfig {
             _ => None,
         },
         kbit_prepare: false,
-        quantized_saves_input: false,
+        code: words::framework(row.text("framework"))
+            .or_else(|| words::framework(row.text("source")))
+            .map(|library| Stack::of(library).code)
+            .unwrap_or_default(),
         adapter: Dtype::Bf16,
         optimizer: enough_gpu::project::Optimizer::Sgd,
         optimizer_impl: StepImpl::Fused,

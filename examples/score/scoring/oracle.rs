@@ -8,7 +8,7 @@ use enough_gpu::project::{
     Attention, BaseFormat, Checkpointing, Choice, Framework, Lora, LoraTargets, Method, Optimizer, OptimizerImpl,
     Precision, Project,
 };
-use enough_gpu::step::{AttentionKernel, Dtype, Loss, Quantization, StepConfig, StepImpl, Task, Trained};
+use enough_gpu::step::{AttentionKernel, Code, Dtype, Loss, Quantization, StepConfig, StepImpl, Task, Trained};
 use enough_gpu::units::Bytes;
 
 /// The case of a row.
@@ -154,7 +154,7 @@ fn config(row: &Row<'_>, kind: LanguageKind) -> Result<StepConfig, Reason> {
         master_weights: row.text("precision") == "amp-master" && !adapters,
         quantization: quantized.then_some(Quantization::Nf4 { double: true }),
         kbit_prepare: quantized && row.flag("kbit_prepare").unwrap_or(true),
-        quantized_saves_input: false,
+        code: Code::default(),
         adapter: match row.text("adapter_dtype") {
             "fp32" => Dtype::F32,
             "bf16" => Dtype::Bf16,
