@@ -80,7 +80,8 @@ fn grouped(n: &mut Layers, x: Tensor, experts: u64, out: u64) -> Tensor {
         None => n.weight(numel, x.cols),
     };
     let x = n.b.cast(x, w.dtype);
-    let scratch = if n.config.quantization.is_some() { bytes(numel.saturating_mul(x.cols), w.dtype) } else { 0 };
+    // One expert's matrix at a time is made 16-bit again.
+    let scratch = if n.config.quantization.is_some() { bytes(out.saturating_mul(x.cols), w.dtype) } else { 0 };
     let saves = u8::from(w.grad) | u8::from(x.grad) << 1;
     let kernel = Kernel { saves, temp: scratch, back_temp: scratch, flops, ..Kernel::default() };
     n.b.fused(&[x, w], x.rows, out, x.dtype, kernel)
