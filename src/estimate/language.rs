@@ -104,7 +104,7 @@ pub fn timeline(project: &Project, model: &LanguageModel, gpu: Option<&Gpu>, poi
 /// The model as the project's library writes it.
 fn as_written<'m>(project: &Project, model: &'m LanguageModel) -> std::borrow::Cow<'m, LanguageModel> {
     use std::borrow::Cow;
-    let stack = stack::Stack::of(project.framework);
+    let stack = stack::Stack::of(project.framework).at(project.runtime);
     if stack.unties_head && model.tied_embeddings || stack.fused_gelu {
         let tied_embeddings = model.tied_embeddings && !stack.unties_head;
         // A family of its own that says nothing keeps what the columns say, a fused GELU among them.
@@ -232,6 +232,7 @@ impl Plan {
         let slack = allocated.scale(SLACK);
         let reserved = allocated + slack;
         let outside = overhead::context(gpu)
+            + overhead::eager_modules(project.runtime)
             + overhead::workspaces(gpu)
             + overhead::communication(project.hardware.count)
             + overhead::desktop(project);

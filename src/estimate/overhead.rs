@@ -1,7 +1,7 @@
 //! What a card needs beside PyTorch's own tensors.
 
 use crate::catalog::{Gpu, GpuFamily, Vendor};
-use crate::project::Project;
+use crate::project::{Project, Runtime};
 use crate::units::Bytes;
 
 /// CUDA context and the kernels of PyTorch's libraries that stay loaded, as `nvidia-smi` shows them for a process that
@@ -23,6 +23,12 @@ pub fn context(gpu: Option<&Gpu>) -> Bytes {
         // The ROCm runtime and its kernels take somewhat more.
         _ => Bytes::from_mib(700),
     }
+}
+
+/// Kernels of all libraries, which CUDA before 11.7 loaded with the context: 1,343 MiB on a V100 before the first tensor
+/// (huggingface/transformers `perf_train_gpu_one`) against the 450 of [`context`].
+pub fn eager_modules(runtime: Runtime) -> Bytes {
+    if runtime == Runtime::One { Bytes::from_mib(1343 - 450) } else { Bytes::ZERO }
 }
 
 /// cuBLAS workspaces: 8 MiB a handle and stream, 32 MiB on Hopper and later (`CUDABlas.cpp`), for forward and backward

@@ -6,7 +6,7 @@
 use crate::catalog::{Gpu, Vendor};
 use crate::project::{
     Attention, BaseFormat, Checkpointing, Framework, Lora, LossKernel, Method, Objective, Optimizer, OptimizerImpl,
-    Precision, Project,
+    Precision, Project, Runtime,
 };
 use crate::step::{AttentionKernel, Code, Dtype, Loss, Quantization, Shards, StepConfig, StepImpl, Task, Trained};
 
@@ -27,8 +27,6 @@ pub struct Stack {
     pub unties_head: bool,
     /// GELU is one kernel where transformers writes it out.
     pub fused_gelu: bool,
-    /// Forward and backward of the library's own kernels: gated MLP and rotary embedding without copies.
-    pub fused_layers: bool,
     /// Layers that are written in another way than transformers writes them.
     pub code: Code,
 }
@@ -46,7 +44,6 @@ impl Stack {
             pure_half: false,
             unties_head: false,
             fused_gelu: false,
-            fused_layers: false,
             code: Code::default(),
         };
         match framework {
@@ -56,7 +53,8 @@ impl Stack {
             }
             // Unsloth: fused linear cross-entropy (cut cross-entropy), own kernels for MLP, norms and rotary embedding.
             Framework::Unsloth => {
-                Self { loss: Loss::FusedChunked, kbit_prepare: false, fused_layers: true, ..huggingface }
+                let code = Code { fused_adapters: true, ..Code::default() };
+                Self { loss: Loss::FusedChunked, kbit_prepare: false, code, ..huggingface }
             }
             // torchtune: everything in bf16, head and cross-entropy compiled together in eight chunks of the sequence.
             Framework::Torchtune => Self {
@@ -85,6 +83,7 @@ impl Stack {
                     copies_adapter_parts: true,
                     // `fit` in litgpt/finetune/lora.py: `loss` and `logits` are local variables of the loop.
                     holds_last_loss: true,
+                    ..Code::default()
                 },
                 ..huggingface
             },
@@ -93,6 +92,27 @@ impl Stack {
             Framework::Megatron => Self { loss: Loss::Upcast, fused_gelu: true, ..huggingface },
             Framework::Pytorch => Self { step: StepImpl::Foreach, ..huggingface },
             _ => huggingface,
+        }
+    }
+
+    /// The same library as it was.
+    #[must_use]
+    pub fn at(self, runtime: Runtime) -> Self {
+        match runtime {
+            Runtime::Current => self,
+            // LitGPT's scripts put the longest sample first then (`get_batch`): no step as long came before it.
+            Runtime::Early2 => Self { code: Code { holds_last_loss: false, ..self.code }, ..self },
+            Runtime::One => Self {
+                // `foreach` became the default with PyTorch 2.0; before, optimizers went weight by weight.
+                step: StepImpl::Loop,
+                code: Code {
+                    holds_last_loss: false,
+                    // `set_to_none` became the default of `zero_grad` with PyTorch 2.0.
+                    zeroes_gradients: true,
+                    ..self.code
+                },
+                ..self
+            },
         }
     }
 }
@@ -108,7 +128,7 @@ pub fn flash(gpu: Option<&Gpu>) -> bool {
 
 /// A step with everything that was left open decided.
 pub fn configure(project: &Project, layers: u64, task: Task, gpu: Option<&Gpu>) -> StepConfig {
-    let stack = Stack::of(project.framework);
+    let stack = Stack::of(project.framework).at(project.runtime);
     let adapters = project.method.is_adapter();
     let half = match project.precision {
         Precision::AmpFp16 => Dtype::F16,

@@ -150,6 +150,13 @@ pub struct Code {
     /// The loss of the last step, and with it whatever its functions keep outside autograd's own saved tensors, lives
     /// until this step's replaces it: for old bitsandbytes the inputs of all 4-bit layers.
     pub holds_last_loss: bool,
+    /// Gradients are set to zero after a step and not dropped, so they are there during forward (`zero_grad` before
+    /// PyTorch 2.0).
+    pub zeroes_gradients: bool,
+    /// Adapters, gated MLP, norms and rotary embedding are functions of the library's own that keep no more than they
+    /// need: the input of a layer with an adapter in 16 bit, gate and up of the MLP; rotation happens in place
+    /// (unslothai/unsloth `kernels/fast_lora.py`, `rms_layernorm.py`, `rope_embedding.py`).
+    pub fused_adapters: bool,
 }
 
 /// A training step with every switch set.

@@ -158,6 +158,7 @@ fn rotary_columns(model: &LanguageModel, style: &Style) -> u64 {
 
 pub(crate) fn norm(n: &mut Layers, style: &Style, x: Tensor) -> Tensor {
     match style.norm {
+        Norm::Rms | Norm::Gemma if n.is_fused() => n.fused_rms_norm(x),
         Norm::Rms => n.rms_norm(x),
         Norm::Gemma => n.gemma_norm(x),
         Norm::T5 => n.t5_norm(x),
@@ -234,7 +235,7 @@ fn attention(n: &mut Layers, model: &LanguageModel, style: &Style, x: Tensor, lo
     } else {
         (q, k)
     };
-    let (q, k) = if style.rotary_share > 0.0 {
+    let (q, k) = if style.rotary_share > 0.0 && !n.is_fused() {
         let (cos, sin) = (n.b.take(COS), n.b.take(SIN));
         let rotary = rotary_columns(model, style);
         let cat = style.cat_rotary || joint;
@@ -278,6 +279,13 @@ fn head_norm(n: &mut Layers, style: &Style, t: Tensor, head: u64) -> Tensor {
 
 pub(crate) fn mlp(n: &mut Layers, model: &LanguageModel, style: &Style, x: Tensor, width: u64) -> Tensor {
     let hidden = u64::from(model.hidden);
+    if n.is_fused()
+        && model.gated
+        && !style.mlp_bias
+        && let Some(rank) = n.mlp_rank()
+    {
+        return n.fused_mlp(x, width, rank);
+    }
     let inner = if model.gated {
         let (gate, up) = if style.fused_gate_up {
             let both = n.linear(x, 2 * width, style.mlp_bias, Role::Mlp);

@@ -83,6 +83,11 @@ impl<'c> Layers<'c> {
     /// `nn.Linear`, plain, quantized, with an adapter or not.
     pub(crate) fn linear(&mut self, x: Tensor, out: u64, bias: bool, role: Role) -> Tensor {
         let adapter = self.adapted(role);
+        if let Some((rank, _)) = adapter
+            && self.config.code.fused_adapters
+        {
+            return self.fused_adapter(x, out, bias, role, rank);
+        }
         let base = self.base(x, out, bias, role);
         match adapter {
             Some((rank, dropout)) => self.lora(x, base, out, rank, dropout),
@@ -96,6 +101,74 @@ impl<'c> Layers<'c> {
             Some((rank, dropout)) => self.lora(x, logits, logits.cols, rank, dropout),
             None => logits,
         }
+    }
+
+    /// Whether gated MLPs, norms and rotary embedding are functions of the library's own.
+    pub(crate) fn is_fused(&self) -> bool {
+        self.config.code.fused_adapters && matches!(self.config.trained, Trained::Adapters(_))
+    }
+
+    /// A frozen matrix as it is stored; the bytes that making it takes for a product.
+    fn frozen(&mut self, x: Tensor, out: u64, role: Role) -> u64 {
+        match self.config.quantization {
+            Some(q) if self.is_quantized(role) => {
+                let compute = self.config.autocast.unwrap_or(Dtype::Bf16);
+                let (stored, scratch) = self.stored(x, out, q, compute);
+                self.b.stored_weight(out, x.cols, compute, false, stored);
+                scratch
+            }
+            _ => {
+                self.weight(out, x.cols);
+                0
+            }
+        }
+    }
+
+    /// `LoRA_W` and each part of `LoRA_QKV` in unsloth/kernels/fast_lora.py: keeps the input alone.
+    fn fused_adapter(&mut self, x: Tensor, out: u64, bias: bool, role: Role, rank: u64) -> Tensor {
+        let scratch = self.frozen(x, out, role);
+        if bias {
+            self.weight(out, 1);
+        }
+        let a = self.b.weight(rank, x.cols, self.config.adapter, true);
+        let b = self.b.weight(out, rank, self.config.adapter, true);
+        let x = self.b.autocast_input(x);
+        let flops = 2.0 * x.numel() as f64 * out as f64;
+        let kernel = Kernel { saves: 0b111, temp: scratch, back_temp: scratch, flops, ..Kernel::default() };
+        self.b.fused(&[x, a, b], x.rows, out, x.dtype, kernel)
+    }
+
+    /// `LoRA_MLP`: keeps its input, gate and up; the product of the two is made again in backward, in place.
+    pub(crate) fn fused_mlp(&mut self, x: Tensor, width: u64, rank: u64) -> Tensor {
+        let x = self.b.autocast_input(x);
+        let wide = Tensor { cols: width, ..x };
+        let scratch = self.frozen(x, width, Role::Mlp);
+        let scratch = scratch.max(self.frozen(x, width, Role::Mlp));
+        let scratch = scratch.max(self.frozen(wide, x.cols, Role::Mlp));
+        let a = self.b.weight(rank, 2 * x.cols + width, self.config.adapter, true);
+        let b = self.b.weight(2 * width + x.cols, rank, self.config.adapter, true);
+        let inner = bytes(x.rows.saturating_mul(width), x.dtype);
+        let kernel = Kernel {
+            saves: 0b111 | SAVE_AUX,
+            aux: 2 * inner,
+            temp: inner.saturating_add(scratch),
+            back_temp: inner.saturating_add(scratch),
+            flops: 6.0 * x.numel() as f64 * width as f64,
+            ..Kernel::default()
+        };
+        self.b.fused(&[x, a, b], x.rows, x.cols, x.dtype, kernel)
+    }
+
+    /// `Fast_RMS_Layernorm`: keeps its input and one number a row.
+    pub(crate) fn fused_rms_norm(&mut self, x: Tensor) -> Tensor {
+        let w = self.weight(x.cols, 1);
+        let kernel = Kernel { saves: 0b11 | SAVE_AUX, aux: bytes(x.rows, Dtype::F32), ..Kernel::default() };
+        self.b.fused(&[x, w], x.rows, x.cols, x.dtype, kernel)
+    }
+
+    /// The rank of the MLP's adapters where all of its matrices have one.
+    pub(crate) fn mlp_rank(&self) -> Option<u64> {
+        self.adapted(Role::Mlp).map(|(rank, _)| rank)
     }
 
     /// The layer without its adapter.

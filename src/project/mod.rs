@@ -5,11 +5,13 @@ pub mod fields;
 pub mod number;
 mod preset;
 mod relevant;
+mod runtime;
 pub mod search;
 mod settings;
 pub use check::{Applied, Typed, apply};
 pub use fields::{FieldError, Kind, Range};
 pub use relevant::{Relevant, choices, relevant};
+pub use runtime::Runtime;
 pub use settings::*;
 
 use serde::{Deserialize, Serialize};
@@ -70,6 +72,9 @@ pub struct Project {
     pub task: LanguageTask,
     /// The training library, a named set of switches.
     pub framework: Framework,
+    /// How old the software is; never asked.
+    #[serde(skip)]
+    pub runtime: Runtime,
     /// Samples in the data set.
     pub samples: u64,
     /// Passes over it.
@@ -175,6 +180,7 @@ impl Default for Project {
             objective: Objective::Likelihood,
             task: LanguageTask::Auto,
             framework: Framework::Transformers,
+            runtime: Runtime::Current,
             samples: 1000,
             epochs: 3.0,
             hardware: Hardware::default(),

@@ -184,7 +184,7 @@ pub fn run_observed<O: Observer>(program: &Program, config: &StepConfig, walk: W
     update.state /= shards.optimizer.max(1);
     update.temporary /= shards.optimizer.max(1);
     let gradients = optimizer::gradient_bytes(&program.weights) / shards.gradients.max(1);
-    let accumulating = config.accumulation > 1;
+    let accumulating = config.accumulation > 1 || config.code.zeroes_gradients;
     let steady = weights.saturating_add(update.state).saturating_add(program.batch_bytes);
     let base = steady.saturating_add(if accumulating { gradients } else { 0 });
     let mut m = Machine {

@@ -7,7 +7,7 @@ use enough_gpu::catalog::{Catalog, Gpu, LanguageKind, LanguageModel, Model};
 use enough_gpu::estimate::stack::Stack;
 use enough_gpu::project::{
     BaseFormat, Checkpointing, Framework, Hardware, LanguageTask, Lora, LoraTargets, LossKernel, Method, Objective,
-    Offload, Project,
+    Offload, Project, Runtime,
 };
 use enough_gpu::step::{AttentionKernel, Dtype, Loss, Quantization, StepConfig, StepImpl, Task, Trained};
 use enough_gpu::units::Bytes;
@@ -156,6 +156,7 @@ fn project(
         offload: if blocks_away > 0.0 { Offload::None } else { words::offload(offload) },
         objective,
         framework,
+        runtime: runtime(row, method, gpu),
         hardware: Hardware {
             gpu: gpu.map(|g| g.id.to_owned()).unwrap_or_default(),
             count: row.count("gpus").map_or(1, |n| u32::try_from(n).unwrap_or(u32::MAX)).max(1),
@@ -164,6 +165,22 @@ fn project(
         },
         ..Project::default()
     }
+}
+
+/// How old the software was: as stated, or else by the card, which nobody trains on with software of today unless it is
+/// for a method that came later.
+fn runtime(row: &Row<'_>, method: Method, gpu: Option<&Gpu>) -> Runtime {
+    let framework = row.text("framework").to_lowercase();
+    let has = |words: &[&str]| words.iter().any(|w| framework.contains(w));
+    if has(&["2018", "2019", "2020", "2021", "torch 1.", "pytorch 1.", "tensorflow"]) {
+        return Runtime::One;
+    }
+    if has(&["torch 2.0", "torch 2.1"]) {
+        return Runtime::Early2;
+    }
+    // Volta and Pascal, in works older than adapters on 4-bit weights.
+    let old = gpu.and_then(|g| g.compute_capability).is_some_and(|c| c < 7.5);
+    if old && !method.is_adapter() { Runtime::One } else { Runtime::Current }
 }
 
 /// Tokens of a sample: as stated; where only a limit is stated, the longest sample that such data has.

@@ -1,0 +1,16 @@
+//! How old the software is that a run uses.
+
+use serde::{Deserialize, Serialize};
+
+/// The generation of PyTorch, CUDA and the libraries on top. Nobody who starts today chooses one: it is there to judge
+/// runs of the past.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Runtime {
+    /// What is installed today.
+    #[default]
+    Current,
+    /// `PyTorch` 2.0 and 2.1 with the libraries of 2023.
+    Early2,
+    /// `PyTorch` 1 with CUDA before 11.7: all kernels are loaded with the context, `zero_grad` keeps gradients.
+    One,
+}
