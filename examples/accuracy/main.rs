@@ -16,17 +16,34 @@ mod scoring;
 use enough_gpu::catalog::Catalog;
 use scoring::case::{Domain, Quality, Scored};
 use scoring::performance::{self, Speed};
+use scoring::report;
 use scoring::table::Table;
 use std::collections::HashMap;
 use std::process::ExitCode;
+
+/// Why a case is wrong, or all of a source that are wrong on the same side.
+struct Known {
+    id: String,
+    source: String,
+    /// `under` or `over`: the estimate says too little or too much.
+    side: String,
+    reason: String,
+}
+
+impl Known {
+    fn explains(&self, scored: &Scored) -> bool {
+        let side = if scored.error().is_some_and(|e| e < 0.0) { "under" } else { "over" };
+        self.id == scored.case.id
+            || self.id.is_empty() && self.side == side && self.source == report::reporter(&scored.case.source)
+    }
+}
 
 /// All cases, answered.
 pub(crate) struct Answers {
     traced: Vec<Scored>,
     measured: Vec<Scored>,
     speeds: Vec<Speed>,
-    /// Why a case is wrong, by its id.
-    known: HashMap<String, String>,
+    known: Vec<Known>,
     /// What the row itself remarks, by its id.
     notes: HashMap<String, String>,
 }
@@ -40,12 +57,24 @@ impl Answers {
             pairs.filter(|(_, text)| !text.is_empty()).collect::<HashMap<_, _>>()
         };
         Ok(Self {
-            known: column(&table("examples/accuracy/known.csv")?, "reason"),
+            known: table("examples/accuracy/known.csv")?
+                .rows()
+                .map(|row| {
+                    let [id, source, side, reason] = ["id", "source", "side", "reason"].map(|c| row.text(c).to_owned());
+                    Known { id, source, side, reason }
+                })
+                .collect(),
             notes: column(&measured, "note"),
             traced: scoring::score(&traced, catalog),
             measured: scoring::score(&measured, catalog),
             speeds: performance::score(&table("src/catalog/data/performance.csv")?, catalog),
         })
+    }
+
+    /// Why a case is wrong, where it is known; what stands for itself comes before what stands for its source.
+    fn reason(&self, scored: &Scored) -> Option<&str> {
+        let explaining = self.known.iter().filter(|k| k.explains(scored));
+        explaining.max_by_key(|k| !k.id.is_empty()).map(|k| k.reason.as_str())
     }
 
     /// Traced cases of a domain.

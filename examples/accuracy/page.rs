@@ -314,8 +314,8 @@ fn worst(answers: &Answers, mut rows: Vec<&Scored>) -> String {
     for scored in rows.into_iter().take(10) {
         let case = &scored.case;
         let (Some(error), Some(was), Ok(ours)) = (scored.error(), case.peak, &scored.figures) else { continue };
-        let why = match (answers.known.get(&case.id), answers.notes.get(&case.id)) {
-            (Some(reason), _) => reason.clone(),
+        let why = match (answers.reason(scored), answers.notes.get(&case.id)) {
+            (Some(reason), _) => reason.to_owned(),
             (None, Some(note)) => format!("not known. The row remarks: {}", shortened(note)),
             (None, None) => "not known".to_owned(),
         };

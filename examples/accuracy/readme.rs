@@ -1,9 +1,8 @@
 //! The short table of the README.
 
-use crate::scoring::case::Domain;
+use crate::scoring::case::{Domain, Scored};
 use crate::scoring::report::Summary;
 use crate::{Answers, name};
-use std::fmt::Write as _;
 
 /// A figure in percent, or a dash.
 pub(crate) fn percent(value: Option<f64>) -> String {
@@ -25,34 +24,25 @@ pub(crate) fn table(answers: &Answers) -> String {
         "| domain | traced steps: median error (90 % of them within) | measured runs, one card: median error (90 % within) \
          | right about fitting | other calculators: median error |\n|---|--:|--:|--:|---|\n",
     );
+    let line = |name: &str, traced: &[&Scored], measured: &[&Scored], others: &str| {
+        let balanced = percent(Summary::of(measured.iter().copied()).balanced());
+        format!("| {name} | {} | {} | {balanced} | {others} |\n", errors(traced), errors(measured))
+    };
     for domain in Domain::ALL {
-        let traced = Summary::of(answers.traced(domain));
-        let measured = Summary::of(answers.measured(domain, false));
-        let pair = |s: &Summary| match s.median() {
-            Some(_) => format!("{} ({}), {} of {}", percent(s.median()), percent(s.p90()), s.estimated, s.cases),
-            None => "–".to_owned(),
-        };
-        let _ = writeln!(
-            out,
-            "| {} | {} | {} | {} | {} |",
-            name(domain),
-            pair(&traced),
-            pair(&measured),
-            percent(measured.balanced()),
-            others(domain)
-        );
+        out += &line(name(domain), &answers.traced(domain), &answers.measured(domain, false), others(domain));
     }
-    let several = Summary::of(answers.measured(Domain::Llm, true));
-    let _ = writeln!(
-        out,
-        "| language, several cards | – | {} ({}), {} of {} | {} | best of fifteen: 14 % |",
-        percent(several.median()),
-        percent(several.p90()),
-        several.estimated,
-        several.cases,
-        percent(several.balanced())
-    );
-    out
+    out + &line("language, several cards", &[], &answers.measured(Domain::Llm, true), "best of fifteen: 14 %")
+}
+
+/// Median and nine in ten, over how many peaks, and how many rows are estimated.
+fn errors(rows: &[&Scored]) -> String {
+    let sum = Summary::of(rows.iter().copied());
+    let peaks = rows.iter().filter(|s| s.error().is_some()).count();
+    if peaks == 0 {
+        return "–".to_owned();
+    }
+    let (median, p90) = (percent(sum.median()), percent(sum.p90()));
+    format!("{median} ({p90}), {peaks} peaks; {} of {} rows estimated", sum.estimated, sum.cases)
 }
 
 fn others(domain: Domain) -> &'static str {

@@ -205,7 +205,7 @@ impl Course {
              the end of forward ({}), at the peak ({}) and between steps ({}).",
             self.theirs.forward_end, self.theirs.peak, self.theirs.steady
         );
-        svg::picture(960, 432, self.said(Lang::En), &description, &body)
+        svg::picture(960, 450, self.said(Lang::En), &description, &body)
     }
 
     fn areas(&self, x: impl Fn(f64) -> f64, y: impl Fn(f64) -> f64) -> String {
@@ -241,14 +241,18 @@ impl Course {
 
     fn legend(&self) -> String {
         let mut body = String::new();
-        let mut x = LEFT;
+        let (mut x, mut y) = (LEFT, TOP + HEIGHT + 36.0);
         for part in Part::ALL.into_iter().filter(|p| self.points.iter().any(|(_, parts)| parts[*p as usize] > 0)) {
             let words = format!("{} · {}", text::part(part).text(Lang::En), text::part(part).text(Lang::Zh));
-            body += &svg::rectangle(class(part), x, TOP + HEIGHT + 36.0, 12.0, 12.0);
-            body += &svg::text(x + 17.0, TOP + HEIGHT + 47.0, "", &words);
-            x += 34.0 + words.chars().map(|c| if c.is_ascii() { 6.6 } else { 13.0 }).sum::<f64>();
+            let width = 34.0 + words.chars().map(|c| if c.is_ascii() { 6.6 } else { 13.0 }).sum::<f64>();
+            if x + width > LEFT + WIDTH {
+                (x, y) = (LEFT, y + 22.0);
+            }
+            body += &svg::rectangle(class(part), x, y, 12.0, 12.0);
+            body += &svg::text(x + 17.0, y + 11.0, "", &words);
+            x += width;
         }
-        let y = TOP + HEIGHT + 66.0;
+        y += 30.0;
         let _ = writeln!(body, "<circle class=\"mark\" cx=\"{:.1}\" cy=\"{y:.1}\" r=\"5\"/>", LEFT + 6.0);
         body += &svg::text(LEFT + 17.0, y + 4.5, "", "PyTorch: end of forward, peak, between steps · PyTorch 自己的数");
         body
