@@ -14,6 +14,9 @@ const MODEL: &str = "qwen2.5-7b";
 const CARD: &str = "rtx-4060-ti-16gb";
 const TOKENS: u64 = 2048;
 
+/// A figure of an estimate.
+type Figure = fn(&MemoryEstimate) -> Bytes;
+
 fn projects(lang: Lang) -> [(&'static str, Project); 3] {
     let mut lora = Project {
         model: MODEL.into(),
@@ -59,7 +62,7 @@ pub(crate) fn tables(lang: Lang, catalog: &Catalog) -> Result<String, String> {
         let simulated = estimate::reserved(project, Some(card), catalog).map_err(failed)?;
         columns.push((*name, project, advice, simulated));
     }
-    let mut out = head(lang, "", &columns.iter().map(|c| c.0).collect::<Vec<_>>());
+    let mut out = head(&columns.iter().map(|c| c.0).collect::<Vec<_>>());
     let line = |out: &mut String, name: &str, cells: Vec<String>| {
         let _ = writeln!(out, "| {name} | {} |", cells.join(" | "));
     };
@@ -67,7 +70,6 @@ pub(crate) fn tables(lang: Lang, catalog: &Catalog) -> Result<String, String> {
         let cells = columns.iter().map(|c| c.2.memory.part(part).to_string()).collect();
         line(&mut out, text::part(part).text(lang), cells);
     }
-    type Figure = fn(&MemoryEstimate) -> Bytes;
     let totals: [(&str, Figure); 3] = [
         (lang.pick("峰值：allocated", "peak: allocated"), |m| m.allocated),
         (lang.pick("reserved，至少", "reserved, at the least"), |m| m.reserved),
@@ -124,9 +126,8 @@ pub(crate) fn tables(lang: Lang, catalog: &Catalog) -> Result<String, String> {
     Ok(out)
 }
 
-fn head(lang: Lang, corner: &str, columns: &[&str]) -> String {
-    let _ = lang;
-    format!("| {corner} | {} |\n|---|{}\n", columns.join(" | "), "--:|".repeat(columns.len()))
+fn head(columns: &[&str]) -> String {
+    format!("| | {} |\n|---|{}\n", columns.join(" | "), "--:|".repeat(columns.len()))
 }
 
 /// The same figures by hand for the last column, as far as a hand gets.
@@ -213,7 +214,7 @@ fn by_hand(
     let copies = memory.part(Part::Logits).0 as f64 / logits.max(1) as f64;
     let share = memory.part(Part::Logits).0 as f64 / memory.allocated.0.max(1) as f64 * 100.0;
     out + &lang.pick(
-        format!("\n峰值那一刻，logits 和它的亲戚一共是 fp32 logits 的 {copies:.2} 份，占 allocated 的 {share:.0} %。\n"),
+        format!("\n峰值那一刻，logits 和由它派生的张量一共是 {copies:.2} 份 fp32 logits 那么大，占 allocated 的 {share:.0} %。\n"),
         format!(
             "\nAt the peak, logits and their kin are {copies:.2} fp32 copies of the logits: {share:.0} % of allocated.\n"
         ),
