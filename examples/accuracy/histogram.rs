@@ -19,7 +19,7 @@ pub(crate) fn file(measured: bool, domain: Domain) -> String {
     format!("accuracy/{}-{}.svg", if measured { "measured" } else { "traced" }, name(domain))
 }
 
-/// The bands the page shows for a card, in percent: symbolic and measured coefficients.
+/// The narrowest band that is shown for a domain on one card, in percent: the step run, or coefficients traced.
 pub(crate) fn band(domain: Domain) -> f64 {
     if domain == Domain::Llm { 8.0 } else { 12.0 }
 }

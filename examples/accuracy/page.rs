@@ -76,16 +76,12 @@ fn row(out: &mut String, cells: &[String]) {
 fn bad(answers: &Answers) -> String {
     let mut out = String::new();
     for domain in Domain::ALL {
-        let errors: Vec<f64> = answers.measured(domain, false).into_iter().filter_map(Scored::error).collect();
-        let band = histogram::band(domain);
-        let inside = errors.iter().filter(|e| e.abs() <= band).count();
-        if errors.len() >= 5 && inside * 2 < errors.len() {
+        let (inside, all) = in_band(&answers.measured(domain, false));
+        if all >= 5 && inside * 2 < all {
             let _ = writeln!(
                 out,
-                "- **{}, the band**: only {} of {} measured runs lie within the ±{band} % that the page shows.",
-                name(domain),
-                inside,
-                errors.len()
+                "- **{}, the band**: only {inside} of {all} measured runs lie within the band that is shown for them.",
+                name(domain)
             );
         }
     }
@@ -138,12 +134,19 @@ fn bad(answers: &Answers) -> String {
     out
 }
 
+/// Runs that lie within their own band, and all that have one.
+fn in_band(rows: &[&Scored]) -> (usize, usize) {
+    let banded = rows.iter().filter_map(|s| Some((s.error()?.abs(), s.figures.as_ref().ok()?.band?)));
+    let inside: Vec<bool> = banded.map(|(error, band)| error <= band * 100.0).collect();
+    (inside.iter().filter(|inside| **inside).count(), inside.len())
+}
+
 fn bands(answers: &Answers) -> String {
     let mut out = String::from(
         "Share of the measured runs on one card whose error lies within a band, and the half-width that 90 % lie within. \
          The page shows ±8 % for language models on one card (±14 % on several), ±12 % for kinds of model that were \
-         traced, ±20 % beyond their range, ±35 % for what is only scaled.\n\n| domain | runs | ±8 % | ±12 % | ±20 % | \
-         ±35 % | 90 % within | middle |\n|---|--:|--:|--:|--:|--:|--:|--:|\n",
+         traced, ±20 % beyond their range, ±35 % for what is only scaled.\n\n| domain | runs | their own band | ±8 % | ±12 % | ±20 % | \
+         ±35 % | 90 % within | middle |\n|---|--:|--:|--:|--:|--:|--:|--:|--:|\n",
     );
     for domain in Domain::ALL {
         let mut errors: Vec<f64> = answers.measured(domain, false).into_iter().filter_map(Scored::error).collect();
@@ -157,6 +160,8 @@ fn bands(answers: &Answers) -> String {
         };
         let sum = Summary::of(answers.measured(domain, false));
         let mut cells = vec![name(domain).to_owned(), errors.len().to_string()];
+        let (inside, all) = in_band(&answers.measured(domain, false));
+        cells.push(format!("{inside} of {all}"));
         cells.extend([8.0, 12.0, 20.0, 35.0].map(within));
         cells.push(percent(sum.p90()));
         cells.push(format!("{:+.1} %", quantile(&errors, 0.5).unwrap_or_default()));
@@ -238,7 +243,11 @@ fn measured(answers: &Answers) -> String {
         if rows.iter().any(|s| s.error().is_some()) {
             let _ = writeln!(out, "\n### Measured: {}\n", name(domain));
             let file = histogram::file(true, domain);
-            let _ = writeln!(out, "![Errors of measured runs, {}; shaded: the page's band]({file})\n", name(domain));
+            let _ = writeln!(
+                out,
+                "![Errors of measured runs, {}; shaded: the narrowest band shown]({file})\n",
+                name(domain)
+            );
             out += &by_source(answers, domain);
             out += "\nThe ten worst:\n\n";
             out += &worst(answers, rows.clone());

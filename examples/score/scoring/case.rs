@@ -137,6 +137,9 @@ pub(crate) struct Figures {
     pub(crate) smi: Bytes,
     /// What the card needs at the least: the allocator gives back what it only caches before it fails.
     pub(crate) card: Bytes,
+    /// Relative half-width of the band that a person is shown, for whole projects.
+    #[allow(dead_code, reason = "read by the example `accuracy`, which shares this module")]
+    pub(crate) band: Option<f64>,
     /// At the end of forward and between steps, for traced steps.
     pub(crate) forward_end: Option<Bytes>,
     pub(crate) steady: Option<Bytes>,

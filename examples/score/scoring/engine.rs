@@ -17,6 +17,7 @@ pub(crate) fn figures(subject: &Subject, catalog: &Catalog) -> Result<Figures, R
                 reserved,
                 smi: reserved + (found.card - found.reserved),
                 card: found.card,
+                band: Some(found.band),
                 forward_end: None,
                 steady: None,
             })
@@ -38,6 +39,7 @@ fn step(model: &LanguageModel, config: &StepConfig) -> Result<Figures, Reason> {
         reserved: estimate::language::reserved(model, config).map_err(|why| declined(&why))?,
         smi: found.peak,
         card: found.peak,
+        band: None,
         forward_end: Some(found.forward_end),
         steady: Some(found.steady),
     })
