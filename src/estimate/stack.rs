@@ -27,6 +27,8 @@ pub struct Stack {
     pub unties_head: bool,
     /// GELU is one kernel where transformers writes it out.
     pub fused_gelu: bool,
+    /// Models are not transformers' but a repository's own.
+    pub own_models: bool,
     /// Layers that are written in another way than transformers writes them.
     pub code: Code,
 }
@@ -44,13 +46,14 @@ impl Stack {
             pure_half: false,
             unties_head: false,
             fused_gelu: false,
+            own_models: false,
             code: Code::default(),
         };
         match framework {
             // LLaMA-Factory, Axolotl and ms-swift keep embedding and head in 16 bit.
-            Framework::LlamaFactory | Framework::Axolotl | Framework::MsSwift => {
-                Self { kbit_prepare: false, ..huggingface }
-            }
+            Framework::LlamaFactory | Framework::Axolotl => Self { kbit_prepare: false, ..huggingface },
+            // Its own default is `optim: adamw_torch` (swift/llm/utils/argument.py).
+            Framework::MsSwift => Self { kbit_prepare: false, step: StepImpl::Foreach, ..huggingface },
             // Unsloth: fused linear cross-entropy (cut cross-entropy), own kernels for MLP, norms and rotary embedding.
             Framework::Unsloth => {
                 let code = Code { fused_adapters: true, ..Code::default() };
@@ -90,7 +93,7 @@ impl Stack {
             Framework::Torchtitan => Self { loss: Loss::Upcast, ..huggingface },
             // Megatron's vocabulary-parallel cross-entropy works in fp32 on 16-bit logits.
             Framework::Megatron => Self { loss: Loss::Upcast, fused_gelu: true, ..huggingface },
-            Framework::Pytorch => Self { step: StepImpl::Foreach, ..huggingface },
+            Framework::Pytorch => Self { step: StepImpl::Foreach, own_models: true, ..huggingface },
             _ => huggingface,
         }
     }
@@ -109,6 +112,8 @@ impl Stack {
                     holds_last_loss: false,
                     // `set_to_none` became the default of `zero_grad` with PyTorch 2.0.
                     zeroes_gradients: true,
+                    // Models of a repository's own; transformers called the kernel already.
+                    written_gelu: self.own_models,
                     ..self.code
                 },
                 ..self

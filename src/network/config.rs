@@ -153,6 +153,9 @@ pub struct Code {
     /// Gradients are set to zero after a step and not dropped, so they are there during forward (`zero_grad` before
     /// PyTorch 2.0).
     pub zeroes_gradients: bool,
+    /// GELU is a formula of the error function, and every step of it keeps its result (`gelu`, `bias_gelu` of BERT's code
+    /// before PyTorch had a kernel: NVIDIA/DeepLearningExamples `BERT/modeling.py`, google-research/bert).
+    pub written_gelu: bool,
     /// Adapters, gated MLP, norms and rotary embedding are functions of the library's own that keep no more than they
     /// need: the input of a layer with an adapter in 16 bit, gate and up of the MLP; rotation happens in place
     /// (unslothai/unsloth `kernels/fast_lora.py`, `rms_layernorm.py`, `rope_embedding.py`).

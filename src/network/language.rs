@@ -313,6 +313,14 @@ pub(crate) fn mlp(n: &mut Layers, model: &LanguageModel, style: &Style, x: Tenso
 
 pub(crate) fn activate(n: &mut Layers, style: &Style, x: Tensor) -> Tensor {
     match style.activation {
+        // x * 0.5 * (1.0 + erf(x / 1.41421))
+        Activation::Gelu if n.config.code.written_gelu => {
+            let half = n.b.scale(x);
+            let divided = n.b.scale(x);
+            let erf = n.b.unary(divided, Keep::Input, 1);
+            let shifted = n.b.shift(erf);
+            n.b.mul(half, shifted)
+        }
         Activation::Silu | Activation::Gelu => n.b.unary(x, Keep::Input, 0),
         Activation::Relu => n.b.unary(x, Keep::Output, 0),
         // transformers' `gelu_new`, written out: 0.5 * x * (1 + tanh(c * (x + 0.044715 * x^3)))
