@@ -136,6 +136,7 @@ fn project(
         optimizer,
         optimizer_impl,
         checkpointing: words::checkpointing(row.text("grad_checkpointing"), offload)
+            .or_else(|| without_checkpointing(row.text("note")))
             .unwrap_or_else(|| default_checkpointing(framework, method, domain, words::base(weights))),
         attention: words::attention(row.text("attention")),
         loss: match words::loss(row.text("loss_kernel")) {
@@ -287,6 +288,15 @@ fn default_dropout(framework: Framework, method: &str) -> f64 {
         | Framework::AiToolkit => 0.0,
         _ => 0.05,
     }
+}
+
+/// Checkpointing that a note says to be off, or on but without effect.
+fn without_checkpointing(note: &str) -> Option<Checkpointing> {
+    let note = note.to_lowercase();
+    ["checkpointing off", "checkpointing silently inactive"]
+        .iter()
+        .any(|words| note.contains(words))
+        .then_some(Checkpointing::Off)
 }
 
 /// What the library does when nobody says otherwise.
