@@ -2,6 +2,7 @@
 
 use crate::pages::svg;
 use crate::scoring::case::{Domain, Scored};
+use crate::scoring::report::quantile;
 use crate::{Answers, name};
 
 /// A histogram to draw: its errors in percent, how far its axis reaches, how wide a bar is.
@@ -19,23 +20,25 @@ pub(crate) fn file(measured: bool, domain: Domain) -> String {
     format!("accuracy/{}-{}.svg", if measured { "measured" } else { "traced" }, name(domain))
 }
 
-/// The narrowest band that is shown for a domain on one card, in percent: the step run, or coefficients traced.
-pub(crate) fn band(domain: Domain) -> f64 {
-    if domain == Domain::Llm { 8.0 } else { 12.0 }
+/// The middle of the bands that are shown for these runs, in percent.
+fn band(rows: &[&Scored]) -> Option<f64> {
+    let mut bands: Vec<f64> = rows.iter().filter_map(|s| Some(s.figures.as_ref().ok()?.band? * 100.0)).collect();
+    bands.sort_by(f64::total_cmp);
+    quantile(&bands, 0.5)
 }
 
 /// All pictures with their files.
 pub(crate) fn all(answers: &Answers) -> Vec<(String, String)> {
-    let errors = |rows: Vec<&Scored>| rows.into_iter().filter_map(Scored::error).collect::<Vec<f64>>();
+    let errors = |rows: &[&Scored]| rows.iter().filter_map(|s| s.error()).collect::<Vec<f64>>();
     let mut pictures = Vec::new();
     for domain in Domain::ALL {
         for measured in [false, true] {
             let rows = if measured { answers.measured(domain, false) } else { answers.traced(domain) };
             let (reach, bar) = if measured { (60.0, 5.0) } else { (10.0, 1.0) };
             let kind = if measured { "measured runs on one card" } else { "traced steps" };
-            let band = measured.then(|| band(domain));
+            let band = if measured { band(&rows) } else { None };
             let histogram =
-                Histogram { title: format!("{}, {kind}", name(domain)), errors: errors(rows), reach, bar, band };
+                Histogram { title: format!("{}, {kind}", name(domain)), errors: errors(&rows), reach, bar, band };
             if !histogram.errors.is_empty() {
                 pictures.push((format!("docs/{}", file(measured, domain)), histogram.picture()));
             }

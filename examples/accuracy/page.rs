@@ -80,7 +80,7 @@ fn bad(answers: &Answers) -> String {
         if all >= 5 && inside * 2 < all {
             let _ = writeln!(
                 out,
-                "- **{}, the band**: only {inside} of {all} measured runs lie within the band that is shown for them.",
+                "- **{}, the band**: {inside} of {all} measured runs lie within the band that is shown for them.",
                 name(domain)
             );
         }
@@ -144,8 +144,8 @@ fn in_band(rows: &[&Scored]) -> (usize, usize) {
 fn bands(answers: &Answers) -> String {
     let mut out = String::from(
         "Share of the measured runs on one card whose error lies within a band, and the half-width that 90 % lie within. \
-         The page shows ±8 % for language models on one card (±14 % on several), ±12 % for kinds of model that were \
-         traced, ±20 % beyond their range, ±35 % for what is only scaled.\n\n| domain | runs | their own band | ±8 % | ±12 % | ±20 % | \
+         A run's own band depends on its library \
+         (`src/estimate/language.rs`) or on whether its kind of model was traced (`src/estimate/measured/phases.rs`).\n\n| domain | runs | their own band | ±8 % | ±12 % | ±20 % | \
          ±35 % | 90 % within | middle |\n|---|--:|--:|--:|--:|--:|--:|--:|--:|\n",
     );
     for domain in Domain::ALL {
@@ -245,7 +245,7 @@ fn measured(answers: &Answers) -> String {
             let file = histogram::file(true, domain);
             let _ = writeln!(
                 out,
-                "![Errors of measured runs, {}; shaded: the narrowest band shown]({file})\n",
+                "![Errors of measured runs, {}; shaded: the band shown for most]({file})\n",
                 name(domain)
             );
             out += &by_source(answers, domain);
