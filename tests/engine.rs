@@ -3,8 +3,9 @@
 
 use enough_gpu::catalog::{Catalog, LanguageKind, LanguageModel};
 use enough_gpu::estimate::language::step;
+use enough_gpu::estimate::stack::Stack;
 use enough_gpu::network;
-use enough_gpu::project::{Checkpointing, Lora, LoraTargets, Optimizer};
+use enough_gpu::project::{Checkpointing, Framework, Lora, LoraTargets, Optimizer, Runtime};
 use enough_gpu::step::{
     AttentionKernel, Code, Dtype, Loss, Quantization, Shards, StepConfig, StepImpl, Task, Trained, Walk,
 };
@@ -60,6 +61,30 @@ fn settings() -> Vec<StepConfig> {
         StepConfig { attention: AttentionKernel::Eager, ..base },
         StepConfig { attention: AttentionKernel::Math, loss: Loss::NoUpcast, ..half },
         StepConfig { loss: Loss::FusedChunked, accumulation: 4, ..base },
+        StepConfig {
+            trained: lora,
+            weights: Dtype::Bf16,
+            quantization: Some(Quantization::Nf4 { double: false }),
+            loss: Loss::ChunkedLoss { chunk: 128 },
+            code: Stack::of(Framework::Litgpt).code,
+            ..half
+        },
+        StepConfig {
+            trained: Trained::Adapters(Lora { rank: 8, targets: LoraTargets::QV, dropout: 0.05 }),
+            loss: Loss::ChunkedLoss { chunk: 128 },
+            code: Stack::of(Framework::Litgpt).code,
+            ..half
+        },
+        StepConfig {
+            trained: lora,
+            weights: Dtype::Bf16,
+            quantization: Some(Quantization::Nf4 { double: true }),
+            checkpointing: Checkpointing::Offloaded,
+            loss: Loss::FusedChunked,
+            code: Stack::of(Framework::Unsloth).code,
+            ..base
+        },
+        StepConfig { code: Stack::of(Framework::Pytorch).at(Runtime::One).code, ..base },
         StepConfig { loss: Loss::ChunkedLoss { chunk: 0 }, trained: Trained::AboveLayer(2), ..half },
         StepConfig {
             shards: Shards { weights: 8, gradients: 8, optimizer: 8 },

@@ -124,7 +124,7 @@ impl<'c> Layers<'c> {
         }
     }
 
-    /// `LoRA_W` and each part of `LoRA_QKV` in unsloth/kernels/fast_lora.py: keeps the input alone.
+    /// `LoRA_W` and each part of `LoRA_QKV` in `unsloth/kernels/fast_lora.py`: keeps the input alone.
     fn fused_adapter(&mut self, x: Tensor, out: u64, bias: bool, role: Role, rank: u64) -> Tensor {
         let scratch = self.frozen(x, out, role);
         if bias {

@@ -189,6 +189,9 @@ fn sequence(row: &Row<'_>, model: &Model) -> u64 {
     let longest = model.language().map_or(0, |l| u64::from(l.max_context));
     let stated = sizes::tokens(row.text("seq_or_res"));
     let Some(stated) = stated else {
+        if row.text("note").to_lowercase().contains("alpaca lengths vary") {
+            return LONGEST_INSTRUCTION;
+        }
         return if longest > 0 { longest.min(TOKENS_NOT_STATED) } else { TOKENS_NOT_STATED };
     };
     let words = [row.text("note"), row.text("seq_or_res"), row.text("source")].map(str::to_lowercase);
