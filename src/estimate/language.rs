@@ -263,7 +263,7 @@ const fn band(project: &Project, cards: u64) -> f64 {
     match (project.runtime, project.framework) {
         _ if cards > 1 => SEVERAL_CARDS,
         // 67 rows with PyTorch 1, most of them batches tuned to fill a card.
-        (Runtime::One, _) => 0.30,
+        (Runtime::One, _) => 0.27,
         // 63 rows.
         (_, Framework::Litgpt) => 0.08,
         // 34 rows, most of them rounded to whole gigabytes.
