@@ -19,13 +19,11 @@ pub(super) trait Engine {
 /// The estimates of this crate.
 pub(super) struct Estimates<'a> {
     catalog: &'a Catalog,
-    /// The estimate tells cards apart by their runtime.
-    knows_runtimes: bool,
 }
 
 impl<'a> Estimates<'a> {
-    pub(super) fn of(project: &Project, catalog: &'a Catalog) -> Self {
-        Self { catalog, knows_runtimes: crate::estimate::knows_runtimes(project, catalog) }
+    pub(super) fn of(catalog: &'a Catalog) -> Self {
+        Self { catalog }
     }
 }
 
@@ -39,7 +37,7 @@ impl Engine for Estimates<'_> {
     }
 
     fn runtime(&self, gpu: &Gpu) -> Bytes {
-        if self.knows_runtimes { overhead::context(Some(gpu)) + overhead::workspaces(Some(gpu)) } else { Bytes::ZERO }
+        overhead::context(Some(gpu)) + overhead::workspaces(Some(gpu))
     }
 }
 

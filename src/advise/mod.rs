@@ -32,19 +32,19 @@ const TYPICAL_CARD: &str = "rtx-4090";
 
 /// The advice for a project: a pure function of it and the catalog.
 pub fn advise(project: &Project, catalog: &Catalog) -> Result<Advice, CannotEstimate> {
-    advise_with(&Estimates::of(project, catalog), project, catalog)
+    advise_with(&Estimates::of(catalog), project, catalog)
 }
 
 /// The least painful set of fixes that makes the project fit `gpu`; `None` where nothing does.
 pub fn make_it_fit(project: &Project, gpu: &Gpu, catalog: &Catalog) -> Option<FitPlan> {
-    let engine = Estimates::of(project, catalog);
+    let engine = Estimates::of(catalog);
     let (project, _) = settled_on(&engine, project, gpu)?;
     Bench::new(&Memo::new(&engine, &project), gpu, &project, catalog).make_it_fit(&project)
 }
 
 /// The largest micro-batch with which the project fits `gpu`; `None` where not even one sample does.
 pub fn largest_micro_batch(project: &Project, gpu: &Gpu, catalog: &Catalog) -> Option<u64> {
-    let engine = Estimates::of(project, catalog);
+    let engine = Estimates::of(catalog);
     let (project, _) = settled_on(&engine, project, gpu)?;
     Bench::new(&Memo::new(&engine, &project), gpu, &project, catalog).largest_micro_batch(&project)
 }

@@ -272,7 +272,7 @@ fn an_advice_takes_few_estimates() {
             let mut p = Project::from_preset(preset, &catalog);
             p.hardware.gpu = gpu.into();
             p.hardware.count = count;
-            let engine = Counted(super::engine::Estimates::of(&p, &catalog), Cell::new(0));
+            let engine = Counted(super::engine::Estimates::of(&catalog), Cell::new(0));
             if super::advise_with(&engine, &p, &catalog).is_ok() {
                 worst = worst.max((engine.1.get(), format!("{} on {count} x {gpu}", preset.id)));
             }

@@ -82,7 +82,7 @@ pub struct MemoryEstimate {
     pub allocated: Bytes,
     /// Peak as `torch.cuda.max_memory_reserved` counts it.
     pub reserved: Bytes,
-    /// What the card needs: reserved, context, libraries, desktop (what `nvidia-smi` shows).
+    /// What the card needs: live tensors, what the allocator cannot do without, context, libraries, desktop.
     pub card: Bytes,
     /// Relative half-width of the error band (0.08 = plus or minus 8 %).
     pub band: f64,
@@ -192,19 +192,13 @@ pub fn memory(project: &Project, gpu: Option<&Gpu>, catalog: &Catalog) -> Result
     }
 }
 
-/// Whether [`memory`] tells cards with the same kernels apart, by [`overhead::context`] and [`overhead::workspaces`].
-/// Coefficients measured on one card hold one context for all.
-pub fn knows_runtimes(project: &Project, catalog: &Catalog) -> bool {
-    matches!(subject(project, catalog), Ok(Subject::Custom(_) | Subject::Language(_)))
-}
-
 /// Reserved memory by simulating the caching allocator: slow, for the one project on screen. [`memory`] gives a quick
 /// figure that leaves the allocator only the slack it cannot do without.
 pub fn reserved(project: &Project, gpu: Option<&Gpu>, catalog: &Catalog) -> Result<Bytes, CannotEstimate> {
     match subject(project, catalog)? {
         Subject::Custom(model) => language::reserved_for(project, &model, gpu),
         Subject::Language(model) => language::reserved_for(project, model, gpu),
-        Subject::Other(model) => measured::memory(project, model, gpu).map(|m| m.reserved),
+        Subject::Other(model) => measured::reserved(project, model, gpu),
     }
 }
 
@@ -213,7 +207,7 @@ pub fn timeline(project: &Project, gpu: Option<&Gpu>, catalog: &Catalog, points:
     match subject(project, catalog) {
         Ok(Subject::Custom(model)) => language::timeline(project, &model, gpu, points),
         Ok(Subject::Language(model)) => language::timeline(project, model, gpu, points),
-        Ok(Subject::Other(model)) => measured::memory(project, model, gpu).map(|m| m.timeline).unwrap_or_default(),
+        Ok(Subject::Other(model)) => measured::timeline(project, model, gpu, points),
         Err(_) => Vec::new(),
     }
 }

@@ -93,7 +93,15 @@ impl Stack {
             Framework::Torchtitan => Self { loss: Loss::Upcast, ..huggingface },
             // Megatron's vocabulary-parallel cross-entropy works in fp32 on 16-bit logits.
             Framework::Megatron => Self { loss: Loss::Upcast, fused_gelu: true, ..huggingface },
+            // `torch.optim` as it comes.
             Framework::Pytorch => Self { step: StepImpl::Foreach, own_models: true, ..huggingface },
+            // The same; adapters of denoisers without k-bit preparation.
+            Framework::Diffusers
+            | Framework::Kohya
+            | Framework::SimpleTuner
+            | Framework::OneTrainer
+            | Framework::AiToolkit
+            | Framework::Ultralytics => Self { step: StepImpl::Foreach, kbit_prepare: false, ..huggingface },
             _ => huggingface,
         }
     }

@@ -143,7 +143,7 @@ impl Builder {
         self.push(&[t], None, Op { outs: 0, ..BLANK });
     }
 
-    fn value(&mut self, rows: u64, cols: u64, dtype: Dtype, kind: Kind, alias_of: Id, grad: bool) -> Tensor {
+    pub(super) fn value(&mut self, rows: u64, cols: u64, dtype: Dtype, kind: Kind, alias_of: Id, grad: bool) -> Tensor {
         let id = self.segment.values.len() as Id;
         let numel = rows.saturating_mul(cols);
         self.segment.values.push(Value { bytes: bytes(numel, dtype), numel, dtype, kind, alias_of, grad });
@@ -151,7 +151,12 @@ impl Builder {
     }
 
     /// The general operator. `out` gives shape, format and kind of the output; it aliases the first input when `view`.
-    fn push(&mut self, inputs: &[Tensor], out: Option<(u64, u64, Dtype, Kind, bool)>, mut op: Op) -> Option<Tensor> {
+    pub(super) fn push(
+        &mut self,
+        inputs: &[Tensor],
+        out: Option<(u64, u64, Dtype, Kind, bool)>,
+        mut op: Op,
+    ) -> Option<Tensor> {
         op.inputs = [NONE; 4];
         let mut grad = false;
         for (slot, t) in op.inputs.iter_mut().zip(inputs) {
@@ -177,11 +182,19 @@ impl Builder {
         result
     }
 
-    fn emit(&mut self, inputs: &[Tensor], rows: u64, cols: u64, dtype: Dtype, op: Op) -> Tensor {
+    pub(super) fn emit(&mut self, inputs: &[Tensor], rows: u64, cols: u64, dtype: Dtype, op: Op) -> Tensor {
         self.emit_kind(inputs, rows, cols, dtype, Kind::Activation, op)
     }
 
-    fn emit_kind(&mut self, inputs: &[Tensor], rows: u64, cols: u64, dtype: Dtype, kind: Kind, op: Op) -> Tensor {
+    pub(super) fn emit_kind(
+        &mut self,
+        inputs: &[Tensor],
+        rows: u64,
+        cols: u64,
+        dtype: Dtype,
+        kind: Kind,
+        op: Op,
+    ) -> Tensor {
         let out = self.push(inputs, Some((rows, cols, dtype, kind, false)), op);
         out.unwrap_or(Tensor { id: NONE, rows, cols, dtype, grad: false })
     }
@@ -205,6 +218,7 @@ impl Builder {
             trained,
             times: self.times,
             rows: if cols > 1 && rows > 1 { rows } else { 1 },
+            factors: if cols > 1 && rows > 1 { (rows, cols) } else { (numel, 0) },
         });
         self.value(rows, cols, dtype, Kind::Weight { trained }, NONE, trained)
     }
@@ -310,6 +324,20 @@ impl Builder {
         self.emit(parts, rows, cols, dtype, Op { backward: Backward::Views, ..BLANK })
     }
 
+    /// `cat` along the tokens; its backward are views.
+    pub(crate) fn join(&mut self, parts: &[Tensor]) -> Tensor {
+        let rows = parts.iter().map(|t| t.rows).sum();
+        let cols = parts.first().map_or(0, |t| t.cols);
+        let dtype = parts.iter().map(|t| t.dtype).reduce(promote).unwrap_or(Dtype::F32);
+        self.emit(parts, rows, cols, dtype, Op { backward: Backward::Views, ..BLANK })
+    }
+
+    /// Some of the tokens: a view whose backward fills a tensor of the full size.
+    pub(crate) fn part(&mut self, t: Tensor, rows: u64) -> Tensor {
+        let op = Op { backward: Backward::Fresh, ..BLANK };
+        self.push(&[t], Some((rows, t.cols, t.dtype, Kind::Activation, true)), op).unwrap_or(t)
+    }
+
     // ---- pointwise ---------------------------------------------------------------------------------------------
 
     /// An operator on one tensor; `back_copies` more tensors of the output's size live while backward computes.
@@ -357,7 +385,12 @@ impl Builder {
         let full = bytes(rows * cols, dtype);
         // A gradient is first made in the output's size and format, then summed or cast to its input's.
         let odd = |t: Tensor| t.grad && (t.bytes() != full || t.dtype != dtype);
-        let back_temp = if odd(a) || odd(b) { full } else { 0 };
+        let back_temp = match (odd(a), odd(b)) {
+            // Both are made before the first is summed or cast.
+            (true, true) => 2 * full - a.bytes().max(b.bytes()).min(full),
+            (false, false) => 0,
+            _ => full,
+        };
         let saves = u8::from(b.grad) | u8::from(a.grad) << 1;
         self.emit(&[a, b], rows, cols, dtype, Op { backward: Backward::Fresh, saves, back_temp, ..BLANK })
     }
@@ -517,7 +550,7 @@ impl Default for Kernel {
     }
 }
 
-const BLANK: Op = Op {
+pub(super) const BLANK: Op = Op {
     inputs: [NONE; 4],
     out: NONE,
     outs: 0,

@@ -3,7 +3,7 @@
 use super::builder::{Keep, Kernel, Tensor, bytes};
 use super::layers::{Heads, Layers, Role};
 use super::style::{Activation, Norm, Residual, Style};
-use super::{AttentionKernel, Dtype, Kind, Loss, Program, SAVE_OUT, Slot, StepConfig, Task, Trained};
+use super::{AttentionKernel, Dtype, Kind, Loss, Program, SAVE_OUT, SLOTS, Slot, StepConfig, Task, Trained};
 use crate::catalog::grammar::{AttentionCore, AttentionPlan, ExpertLayers};
 use crate::catalog::{LanguageKind, LanguageModel};
 
@@ -14,7 +14,7 @@ pub(crate) const MASK: Slot = Slot(3);
 pub(crate) const TABLE: Slot = Slot(4);
 const LOCAL_MASK: Slot = Slot(5);
 /// What the caller keeps alive through backward.
-pub(crate) const HELD: Slot = Slot(15);
+pub(crate) const HELD: Slot = Slot(SLOTS as u8 - 1);
 
 /// The training program of a language model.
 pub fn language(model: &LanguageModel, config: &StepConfig) -> Program {

@@ -28,6 +28,8 @@ pub(crate) struct Layers<'c> {
     pub(crate) trained: bool,
     /// "Attention" targets take the output projection in (not where its name is the MLP's too, as in GPT-2).
     pub(crate) adapts_attention_out: bool,
+    /// Embedding and output layers are quantized with the rest (denoisers).
+    pub(crate) quantizes_all: bool,
     /// The model's own loss does not cast logits to fp32 (encoders, T5).
     pub(crate) plain_loss: bool,
     pub(crate) batch: u64,
@@ -41,6 +43,7 @@ impl<'c> Layers<'c> {
             config,
             trained: matches!(config.trained, Trained::All),
             adapts_attention_out: true,
+            quantizes_all: false,
             plain_loss: false,
             batch: config.batch,
             sequence: config.sequence,
@@ -232,6 +235,7 @@ impl<'c> Layers<'c> {
 
     fn is_quantized(&self, role: Role) -> bool {
         match role {
+            _ if self.quantizes_all => true,
             Role::Outside => false,
             Role::Head => self.config.code.quantizes_head,
             _ => true,

@@ -6,16 +6,20 @@
 
 mod builder;
 mod config;
+pub mod diffusion;
 mod encoder;
 mod encoder_decoder;
 mod language;
 mod layers;
+mod maps;
 mod mla;
 mod moe;
 mod program;
 mod recurrent;
+pub mod speech;
 mod style;
 mod transformer_xl;
+pub mod vision;
 
 pub use config::*;
 pub use language::language;

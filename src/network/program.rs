@@ -15,8 +15,8 @@ pub const BLOCK: u64 = 512;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Slot(pub u8);
 
-/// How many slots there are.
-pub const SLOTS: usize = 16;
+/// How many slots there are; the last holds what the caller keeps through backward.
+pub const SLOTS: usize = 24;
 
 /// What a value is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -147,6 +147,9 @@ pub struct Weight {
     pub times: u64,
     /// Rows of the matrix, or 1 for vectors: what Adafactor factors.
     pub rows: u64,
+    /// Elements of the two sums that stand for the second moment in Adafactor: over the last dimension and over the one
+    /// before it.
+    pub factors: (u64, u64),
 }
 
 impl Weight {
@@ -167,6 +170,9 @@ pub struct Program {
     pub buffers: u64,
     /// What functions keep outside autograd's saved tensors: it lives as long as the loss does.
     pub outlasting: u64,
+    /// Input and output of the largest convolution that is neither grouped nor 1 x 1: what its fast algorithms' workspaces
+    /// go by. 0 where there is no convolution at all.
+    pub convolution: u64,
     /// The batch itself: token ids, labels.
     pub batch_bytes: u64,
     /// Values that are put into slots before the first segment runs, with their bytes.

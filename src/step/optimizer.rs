@@ -115,10 +115,6 @@ fn per_weight(w: &Weight, dtype: Dtype, config: &StepConfig) -> (u64, bool, u64)
 fn adafactor(w: &Weight, dtype: Dtype) -> (u64, bool, u64) {
     let full = sized(w.numel, Dtype::F32);
     let temporary = if dtype.is_half() { 4 * full } else { 2 * full };
-    if w.rows > 1 {
-        let cols = w.numel / w.rows.max(1);
-        (sized(w.rows, Dtype::F32) + sized(cols, Dtype::F32), false, temporary)
-    } else {
-        (full, false, temporary)
-    }
+    let (row, column) = w.factors;
+    (sized(row, Dtype::F32) + sized(column, Dtype::F32), false, temporary)
 }

@@ -426,7 +426,12 @@ impl<'p, O: Observer> Machine<'p, O> {
             if let Some(&old) = self.cells.get(old as usize) {
                 self.release(old.storage);
             }
-            self.cells[cell as usize].held = false;
+            // The local variable's hold goes over to the slot; a second slot holds for itself.
+            let cell = &mut self.cells[cell as usize];
+            let storage = cell.storage;
+            if !std::mem::take(&mut cell.held) {
+                self.hold(storage);
+            }
         }
     }
 
@@ -760,13 +765,17 @@ impl<'p, O: Observer> Machine<'p, O> {
             sum
         };
         if is_weight {
-            // AccumulateGrad: kept as it is, or added to what earlier micro-batches left.
+            // AccumulateGrad: kept as it is, or added to what earlier micro-batches left. A weight that several operators
+            // use finds its earlier gradient here, and the two are added in place.
             self.cells[target as usize].grad = NOTHING;
             if self.accumulating || self.in_backward {
                 self.release(merged);
             } else {
+                if old == NOTHING {
+                    self.fresh_gradients += self.storages.get(merged as usize).map_or(0, |s| s.bytes);
+                }
                 self.recategorize(merged, Category::Gradients);
-                self.fresh_gradients += self.storages.get(merged as usize).map_or(0, |s| s.bytes);
+                self.cells[target as usize].grad = merged;
             }
         } else {
             self.cells[target as usize].grad = merged;

@@ -52,7 +52,11 @@ fn project(row: &Row<'_>, domain: Domain, catalog: &Catalog) -> Result<Subject, 
     let quantized = row.text("method") == "qlora";
     let project = Project {
         model: model.id.to_owned(),
-        method: Method::from_id(row.text("method")).unwrap_or_default(),
+        method: match Method::from_id(row.text("method")).unwrap_or_default() {
+            // The traced vision models start from random weights; torchvision's detectors then train their batch norms.
+            Method::Full if domain == Domain::Vision => Method::Scratch,
+            other => other,
+        },
         lora: Lora {
             rank: row.count("lora_r").unwrap_or(16),
             targets: LoraTargets::from_id(row.text("lora_targets")).unwrap_or(LoraTargets::Attention),

@@ -8,16 +8,18 @@
 mod audio;
 mod diffusion;
 mod phases;
+mod program;
 mod small;
 mod transformer;
 mod vision;
 mod vision_language;
 
-use super::{CannotEstimate, MemoryEstimate};
+use super::{CannotEstimate, MemoryEstimate, TimelinePoint};
 use crate::catalog::{Architecture, Gpu, Model};
 use crate::project::{Checkpointing, Field, Method, Precision, Project};
-use crate::units::Flops;
+use crate::units::{Bytes, Flops};
 use phases::Pieces;
+use program::Planned;
 
 /// Beyond this no machine helps, and the sums below would lose their meaning.
 const TOO_LARGE: f64 = 1e18;
@@ -25,6 +27,16 @@ const TOO_LARGE: f64 = 1e18;
 /// Memory of one training step of a vision, diffusion, audio, vision-language or small model.
 pub fn memory(project: &Project, model: &Model, gpu: Option<&Gpu>) -> Result<MemoryEstimate, CannotEstimate> {
     check(project)?;
+    if let Architecture::Vision(v) = &model.architecture
+        && project.method.is_adapter()
+        && v.heads.is_empty()
+    {
+        // Adapters sit beside linear layers; a convolutional net has one.
+        return Err(CannotEstimate::MethodDoesNotApply);
+    }
+    if let Some(planned) = Planned::of(project, model, gpu) {
+        return planned.memory(project, gpu);
+    }
     let (pieces, method) = match &model.architecture {
         Architecture::Vision(v) => vision::pieces(project, model, v)?,
         Architecture::Diffusion(d) => diffusion::pieces(project, d),
@@ -41,10 +53,32 @@ pub fn memory(project: &Project, model: &Model, gpu: Option<&Gpu>) -> Result<Mem
     Ok(pieces.estimate(project, gpu, method))
 }
 
+/// The course of the step in at most `points` points, for the picture.
+pub fn timeline(project: &Project, model: &Model, gpu: Option<&Gpu>, points: usize) -> Vec<TimelinePoint> {
+    if check(project).is_err() {
+        return Vec::new();
+    }
+    match Planned::of(project, model, gpu) {
+        Some(planned) => planned.timeline(project, points),
+        None => memory(project, model, gpu).map(|m| m.timeline).unwrap_or_default(),
+    }
+}
+
+/// Reserved memory on one card by simulating the caching allocator, where the model has a program.
+pub fn reserved(project: &Project, model: &Model, gpu: Option<&Gpu>) -> Result<Bytes, CannotEstimate> {
+    let memory = memory(project, model, gpu)?;
+    Ok(match Planned::of(project, model, gpu) {
+        Some(planned) => planned.reserved(&memory, gpu),
+        None => memory.reserved,
+    })
+}
+
 /// Operations of one sample forward and backward, with the forward that checkpointing repeats; `None` where the catalog
 /// does not say enough.
 pub fn flops_per_sample(project: &Project, model: &Model) -> Option<Flops> {
+    let planned = Planned::of(project, model, None).map(|p| p.forward_flops() / project.micro_batch.max(1) as f64);
     let forward = match &model.architecture {
+        _ if planned.is_some() => planned?,
         Architecture::Vision(v) => vision::forward_flops(project, v)?,
         Architecture::Diffusion(d) => diffusion::forward_flops(project, d),
         Architecture::Other(o) => match model.domain {
@@ -77,10 +111,16 @@ fn check(project: &Project) -> Result<(), CannotEstimate> {
         (project.frames == 0, Field::Frames),
         (!project.audio_seconds.is_finite() || project.audio_seconds <= 0.0, Field::AudioSeconds),
     ];
-    match wrong.into_iter().find(|(bad, _)| *bad) {
-        Some((_, field)) => Err(CannotEstimate::OutOfRange(field)),
-        None => Ok(()),
+    if let Some((_, field)) = wrong.into_iter().find(|(bad, _)| *bad) {
+        return Err(CannotEstimate::OutOfRange(field));
     }
+    // Everything that is multiplied later stays far inside 64 bits: the widest feature maps, and scores of all pairs of
+    // patches where a kernel writes them out.
+    let batch = project.micro_batch as f64;
+    let pixels = (project.image_side as f64).powi(2) * project.frames as f64;
+    let samples = project.audio_seconds * 1e5 + project.sequence as f64 * 1e6;
+    let worst = batch * (pixels * 1e5 + (pixels / 16.0).powi(2) * 64.0 + samples) + project.lora.rank as f64 * 1e8;
+    if worst < TOO_LARGE { Ok(()) } else { Err(CannotEstimate::TooLarge) }
 }
 
 fn recomputes(project: &Project) -> bool {

@@ -1,12 +1,9 @@
 //! From the sizes of a step's pieces to its peak: the highest of the moments it passes through, never their sum.
 
 use crate::catalog::Gpu;
-use crate::estimate::{EstimateMethod, MemoryEstimate, Moment, Part, Resolved, TimelinePoint};
+use crate::estimate::{EstimateMethod, MemoryEstimate, Moment, Part, Resolved, TimelinePoint, overhead};
 use crate::project::{Attention, LossKernel, Offload, Optimizer, OptimizerImpl, Precision, Project, Sharding};
 use crate::units::Bytes;
-
-/// CUDA context and loaded kernels of a current PyTorch, where nothing more is known about the card.
-const CONTEXT: f64 = 0.6 * (1u64 << 30) as f64;
 
 /// Simulated reserved over allocated bytes, median of the traced vision, diffusion and audio cases.
 const RESERVED_OVER_ALLOCATED: f64 = 1.07;
@@ -172,12 +169,16 @@ impl Pieces {
         }
         let allocated = total(&peak.1);
         let reserved = allocated * RESERVED_OVER_ALLOCATED;
-        let context = if gpu.is_some() || !project.hardware.no_gpu { CONTEXT } else { 0.0 };
-        let desktop = if project.hardware.desktop { CONTEXT } else { 0.0 };
-        let card = reserved + context + desktop + pieces.workspace;
+        let outside = overhead::context(gpu)
+            + overhead::eager_modules(project.runtime)
+            + overhead::workspaces(gpu)
+            + overhead::communication(project.hardware.count)
+            + overhead::desktop(project)
+            + Bytes(pieces.workspace as u64);
+        let card = Bytes(reserved as u64) + outside;
         let mut parts = peak.1.map(|bytes| Bytes(bytes as u64));
         let held: Bytes = parts.iter().copied().sum();
-        parts[Part::Overhead as usize] = Bytes(card as u64) - held;
+        parts[Part::Overhead as usize] = card - held;
         let places = [0.02, 0.45, 0.5, 0.55, 0.9, 1.0];
         let timeline = moments
             .iter()

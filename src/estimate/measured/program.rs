@@ -1,0 +1,217 @@
+//! Models that are written as programs: the step is run symbolically, as for language models.
+
+use crate::catalog::{Architecture, Gpu, Model};
+use crate::estimate::{
+    CannotEstimate, EstimateMethod, MemoryEstimate, Moment, Part, Resolved, TimelinePoint, overhead, stack,
+};
+use crate::network::Program;
+use crate::network::diffusion::{Latents, diffusion};
+use crate::network::speech::{Sound, speech};
+use crate::network::vision::{Pictures, vision};
+use crate::project::{Method, Offload, Optimizer, Project, Sharding};
+use crate::step::{self, Allocator, Category, Live, Observer, Phase, Shards, StepConfig, StepResult, Task, Walk};
+use crate::units::{Bytes, GIB};
+
+/// Slack of the caching allocator beside live tensors when the card is nearly full.
+const SLACK: f64 = 0.03;
+
+/// Programs of more operators are not walked in full for their reserved memory: an answer must come at once.
+const SIMULATED_OPERATORS: u64 = 1500;
+
+/// Reserved over allocated memory of the large denoisers, median of the traced steps.
+const TYPICAL_RESERVED: f64 = 1.04;
+
+/// A project's step, ready to be run.
+pub(super) struct Planned {
+    program: Program,
+    config: StepConfig,
+    sharding: Sharding,
+    count: u64,
+}
+
+impl Planned {
+    /// The plan of a model that has a program.
+    pub(super) fn of(project: &Project, model: &Model, gpu: Option<&Gpu>) -> Option<Self> {
+        let mut config = stack::configure(project, 0, Task::Embedding, gpu);
+        if project.method == Method::Freeze {
+            // Which layers are the lower ones is not known for these models: the coefficients answer.
+            return None;
+        }
+        let count = u64::from(project.hardware.count.max(1));
+        let sharding = match project.hardware.sharding {
+            Sharding::Zero3Offload => Sharding::Zero3Offload,
+            _ if count == 1 => Sharding::Ddp,
+            // These models fit a card as a rule, and their libraries know data parallelism only.
+            Sharding::Auto => Sharding::Ddp,
+            chosen => chosen,
+        };
+        config.shards = match sharding {
+            Sharding::Zero1 => Shards { optimizer: count, ..Shards::default() },
+            Sharding::Zero2 => Shards { optimizer: count, gradients: count, ..Shards::default() },
+            Sharding::Zero3 | Sharding::Zero3Offload => Shards { weights: count, gradients: count, optimizer: count },
+            _ => Shards::default(),
+        };
+        let program = match &model.architecture {
+            Architecture::Vision(_) => {
+                let pretrained = project.method != Method::Scratch;
+                let depth = project.frames;
+                vision(model.id, Pictures { depth, pretrained, ..Pictures::square(project.image_side) }, &config)?
+            }
+            Architecture::Diffusion(d) => {
+                let latents = Latents {
+                    height: project.image_side,
+                    width: project.image_side,
+                    frames: project.frames,
+                    encoders: !project.cached_latents,
+                    text_parameters: d.text_encoders.iter().map(|t| t.params).sum(),
+                };
+                diffusion(model.id, latents, &config)?
+            }
+            Architecture::Other(_) => {
+                speech(model.id, Sound { seconds: project.audio_seconds, tokens: project.sequence }, &config)?
+            }
+            Architecture::Language(_) => return None,
+        };
+        Some(Self { program, config, sharding, count })
+    }
+
+    /// Memory of the step on one card.
+    pub(super) fn memory(&self, project: &Project, gpu: Option<&Gpu>) -> Result<MemoryEstimate, CannotEstimate> {
+        let r = step::run(&self.program, &self.config, Walk::Ends);
+        // Sums of saturated sizes mean nothing.
+        if r.peak.0 > 1 << 60 {
+            return Err(CannotEstimate::TooLarge);
+        }
+        let mut host = Bytes::ZERO;
+        let mut parts = self.parts(project, &r, &r.at_peak);
+        let full = self.sharding == Sharding::Zero3Offload;
+        let paged = matches!(project.optimizer, Optimizer::PagedAdamW | Optimizer::PagedAdamW8bit);
+        if full || paged || matches!(project.offload, Offload::Optimizer | Offload::All) {
+            host += std::mem::take(&mut parts[Part::Optimizer as usize]);
+        }
+        if full || matches!(project.offload, Offload::Weights | Offload::All) {
+            host += r.weights;
+            parts[Part::Weights as usize] = parts[Part::Weights as usize] - r.weights;
+        }
+        if project.block_swap > 0.0 {
+            let swapped = r.weights.scale(project.block_swap.min(0.95));
+            host += swapped;
+            parts[Part::Weights as usize] = parts[Part::Weights as usize] - swapped;
+        }
+        let allocated: Bytes = parts.into_iter().sum();
+        let outside = overhead::context(gpu)
+            + overhead::eager_modules(project.runtime)
+            + overhead::workspaces(gpu)
+            + overhead::convolutions(&self.program)
+            + overhead::communication(project.hardware.count)
+            + overhead::desktop(project);
+        let needed = allocated + allocated.scale(SLACK);
+        parts[Part::Overhead as usize] = needed - allocated + outside;
+        let (attention, loss, optimizer_impl) = stack::resolved(&self.config);
+        Ok(MemoryEstimate {
+            parts,
+            allocated,
+            reserved: needed,
+            card: needed + outside,
+            band: if self.count > 1 { 0.14 } else { 0.1 },
+            moment: moment(r.phase),
+            largest: r.largest_at_peak,
+            host: host + Bytes(2 * GIB) + r.weights,
+            timeline: Vec::new(),
+            method: EstimateMethod::Symbolic,
+            resolved: Resolved { attention, loss, optimizer_impl, sharding: self.sharding },
+        })
+    }
+
+    /// Reserved memory of a step whose tensors take `memory`. On a card with room the caching allocator keeps whatever
+    /// once was free and does not fit the next request; before it gives up it lets go of that.
+    pub(super) fn reserved(&self, memory: &MemoryEstimate, gpu: Option<&Gpu>) -> Bytes {
+        let peak = step::run(&self.program, &self.config, Walk::Ends).peak;
+        let cached = memory.allocated.scale(self.cached(peak)) + overhead::convolution_workspaces(&self.program);
+        let room = gpu.map_or(cached, |g| g.usable - (memory.card - memory.reserved));
+        memory.reserved.max(cached.min(room))
+    }
+
+    /// What the caching allocator would hold after the step on an endless card, over the live peak.
+    fn cached(&self, peak: Bytes) -> f64 {
+        let operators: u64 = self
+            .program
+            .groups
+            .iter()
+            .map(|g| g.repeat * g.members.iter().map(|s| s.ops.len() as u64).sum::<u64>())
+            .sum();
+        if operators > SIMULATED_OPERATORS {
+            return TYPICAL_RESERVED;
+        }
+        let mut allocator = Allocator::default();
+        step::lay_out(&self.program, &self.config, &mut allocator);
+        step::run_observed(&self.program, &self.config, Walk::Full, &mut allocator);
+        allocator.peak() as f64 / peak.0.max(1) as f64
+    }
+
+    /// The course of the step in at most `points` points.
+    pub(super) fn timeline(&self, project: &Project, points: usize) -> Vec<TimelinePoint> {
+        let mut course = Course::default();
+        let r = step::run_observed(&self.program, &self.config, Walk::Full, &mut course);
+        let stretch = course.ticks.len().div_ceil(points.max(1)).max(1);
+        let total = |l: &Live| l.iter().sum::<u64>();
+        let count = course.ticks.len().max(1) as f64;
+        course
+            .ticks
+            .chunks(stretch)
+            .enumerate()
+            .filter_map(|(k, chunk)| {
+                let (phase, live) = chunk.iter().max_by_key(|(_, live)| total(live))?;
+                let parts = self.parts(project, &r, live);
+                Some(TimelinePoint { moment: moment(*phase), at: (k * stretch) as f64 / count, parts })
+            })
+            .collect()
+    }
+
+    /// Operations of forward, for all samples of the micro-batch.
+    pub(super) fn forward_flops(&self) -> f64 {
+        self.program.forward_flops()
+    }
+
+    fn parts(&self, project: &Project, r: &StepResult, live: &Live) -> [Bytes; 7] {
+        let at = |c: Category| Bytes(live[c as usize]);
+        let mut parts = [Bytes::ZERO; 7];
+        parts[Part::Weights as usize] = r.weights + at(Category::WeightCopies);
+        parts[Part::Gradients as usize] = at(Category::Gradients);
+        parts[Part::Optimizer as usize] = r.optimizer;
+        parts[Part::Activations as usize] = at(Category::Activations) + r.batch;
+        parts[Part::Logits as usize] = at(Category::Logits);
+        parts[Part::Temporaries as usize] = at(Category::Temporaries);
+        if project.ema {
+            parts[Part::Optimizer as usize] += r.gradients;
+        }
+        if self.count > 1 && self.sharding == Sharding::Ddp {
+            // DDP's reducer keeps the gradients a second time, in its buckets.
+            parts[Part::Temporaries as usize] += r.gradients;
+        }
+        parts
+    }
+}
+
+/// Writes down the course of a step.
+#[derive(Default)]
+struct Course {
+    ticks: Vec<(Phase, Live)>,
+}
+
+impl Observer for Course {
+    fn tick(&mut self, phase: Phase, live: &Live, scratch: u64) {
+        let mut live = *live;
+        live[Category::Temporaries as usize] += scratch;
+        self.ticks.push((phase, live));
+    }
+}
+
+const fn moment(phase: Phase) -> Moment {
+    match phase {
+        Phase::Forward => Moment::Forward,
+        Phase::Loss => Moment::Loss,
+        Phase::Backward => Moment::Backward,
+        Phase::Optimizer => Moment::Optimizer,
+    }
+}

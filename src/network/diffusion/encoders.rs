@@ -1,0 +1,80 @@
+//! Frozen parts that run before the denoiser: the VAE's encoder; text encoders count by their weights only.
+
+use super::{Latents, input_format};
+use crate::network::builder::Tensor;
+use crate::network::layers::Layers;
+use crate::network::maps::{Act, Conv, Map};
+use crate::network::{Dtype, Slot};
+
+/// Encodes the pictures of the batch.
+pub(super) fn encode(n: &mut Layers, id: &str, latents: Latents) {
+    // The VAE of SDXL breaks in 16 bit and is run in fp32 by diffusers' scripts.
+    let wide = id == "sdxl" || n.config.autocast.is_none() && n.config.weights == Dtype::F32;
+    let dtype = if wide { Dtype::F32 } else { input_format(n) };
+    let text = input_format(n);
+    n.frozen_weights(latents.text_parameters, text);
+    n.untrained(|n| vae(n, latents, dtype));
+}
+
+/// The encoder of `AutoencoderKL` with 128, 256, 512 and 512 channels.
+fn vae(n: &mut Layers, latents: Latents, dtype: Dtype) {
+    const PARAMETERS: u64 = 83_653_863;
+    n.frozen_weights(PARAMETERS, dtype);
+    let rows = n.batch * latents.height * latents.width * latents.frames;
+    let t = super::resident(n, rows, 3, dtype);
+    let x = Map { t, channels: 3, height: latents.height, width: latents.width, depth: latents.frames };
+    let mut x = n.conv(x, Conv::new(128, 3).bias());
+    for (level, channels) in [128, 256, 512, 512].into_iter().enumerate() {
+        let sample = x;
+        for _ in 0..2 {
+            x = residual(n, x, channels);
+        }
+        if level < 3 {
+            // Padded at two sides, which is a copy.
+            let t = n.b.copy(x.t, n.batch * (x.height + 1) * (x.width + 1) * x.depth, channels);
+            let padded = Map { t, height: x.height + 1, width: x.width + 1, ..x };
+            let held = padded.t;
+            x = n.conv(padded, Conv::new(channels, 3).stride(2).padding(0).bias());
+            n.b.touch(held);
+        }
+        // The encoder's frame holds what went into the level.
+        n.b.touch(sample.t);
+    }
+    x = residual(n, x, 512);
+    let t = attention(n, x);
+    x = residual(n, Map { t, ..x }, 512);
+    let x = n.group_norm(x, 32, true);
+    let x = n.act(x, Act::Silu);
+    let x = n.conv(x, Conv::new(8, 3).bias());
+    let x = n.conv(x, Conv::new(8, 1).bias());
+    n.b.put(Slot(0), x.t);
+    n.b.end_segment(false, false);
+    n.b.end_group();
+}
+
+fn residual(n: &mut Layers, x: Map, out: u64) -> Map {
+    let y = n.group_norm(x, 32, true);
+    let y = n.act(y, Act::Silu);
+    let y = n.conv(y, Conv::new(out, 3).bias());
+    let y = n.group_norm(y, 32, true);
+    let y = n.act(y, Act::Silu);
+    let y = n.conv(y, Conv::new(out, 3).bias());
+    let shortcut = if x.channels == out { x } else { n.conv(x, Conv::new(out, 1).bias()) };
+    let sum = n.add_maps(shortcut, y);
+    let scaled = n.b.scale(sum.t);
+    n.b.touch(x.t);
+    n.b.touch(y.t);
+    Map { t: scaled, ..sum }
+}
+
+/// One head over all pixels.
+fn attention(n: &mut Layers, x: Map) -> Tensor {
+    let y = n.group_norm(x, 32, true);
+    let q = n.fully_connected(y.t, 512);
+    let k = n.fully_connected(y.t, 512);
+    let v = n.fully_connected(y.t, 512);
+    let _ = (k, v);
+    let out = n.b.copy(q, q.rows, q.cols);
+    let out = n.fully_connected(out, 512);
+    n.b.add(out, x.t)
+}

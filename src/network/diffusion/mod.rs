@@ -1,0 +1,79 @@
+//! Denoisers of diffusion pipelines as programs, by their ids in the catalog.
+
+mod dit;
+mod encoders;
+mod unet;
+
+use super::builder::{Tensor, bytes};
+use super::layers::Layers;
+use super::{Dtype, Kind, NONE, Program, Slot, StepConfig, Trained};
+use crate::project::Checkpointing;
+
+/// What a denoiser is trained on.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Latents {
+    /// Height of the pictures in pixels.
+    pub height: u64,
+    /// Width of the pictures in pixels.
+    pub width: u64,
+    /// Frames of a clip, 1 for pictures.
+    pub frames: u64,
+    /// Pictures and text are encoded in the step: VAE and text encoders are on the card.
+    pub encoders: bool,
+    /// Parameters of the text encoders, where they are on the card.
+    pub text_parameters: u64,
+}
+
+/// The training program of a denoiser of the catalog, or `None` where there is no program for it.
+pub fn diffusion(id: &str, latents: Latents, config: &StepConfig) -> Option<Program> {
+    let mut n = Layers::new(config);
+    n.trained = !matches!(config.trained, Trained::Adapters(_) | Trained::Head);
+    n.adapts_attention_out = true;
+    n.quantizes_all = true;
+    let (unet, joint) = (unet::network(id), dit::network(id));
+    if latents.encoders && (unet.is_some() || joint.is_some()) {
+        encoders::encode(&mut n, id, latents);
+    }
+    match (unet, joint) {
+        (Some(net), _) => unet::write(&mut n, &net, latents),
+        (_, Some(net)) => dit::write(&mut n, &net, latents),
+        _ => return None,
+    }
+    Some(n.b.program)
+}
+
+fn checkpointed(n: &Layers) -> bool {
+    n.config.checkpointing != Checkpointing::Off
+}
+
+/// Format of latents and embeddings: 16 bit unless the whole run is fp32.
+fn input_format(n: &Layers) -> Dtype {
+    n.config.autocast.unwrap_or(n.config.weights)
+}
+
+/// Something of the batch that lies in a slot: latents, text embeddings.
+fn given(n: &mut Layers, slot: Slot, rows: u64, cols: u64) {
+    let dtype = input_format(n);
+    n.b.global(slot, rows, cols, dtype);
+}
+
+/// Something of the batch that only the first segment sees.
+fn resident(n: &mut Layers, rows: u64, cols: u64, dtype: Dtype) -> Tensor {
+    n.b.program.batch_bytes += bytes(rows.saturating_mul(cols), dtype);
+    n.b.value(rows, cols, dtype, Kind::Weight { trained: false }, NONE, false)
+}
+
+/// Mean squared error in fp32 against a target of the same size.
+fn squared_error(n: &mut Layers, out: Tensor) {
+    n.b.put(Slot(0), out);
+    n.b.end_segment(false, false);
+    n.b.end_group();
+    let dtype = input_format(n);
+    let target = resident(n, out.rows, out.cols, dtype);
+    let out = n.b.take(Slot(0));
+    let wide = n.b.cast(out, Dtype::F32);
+    let target = n.b.cast(target, Dtype::F32);
+    n.mean_squared_error(wide, target);
+    n.b.end_segment(false, true);
+    n.b.end_group();
+}

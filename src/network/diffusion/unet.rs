@@ -1,0 +1,268 @@
+//! The conditional U-Net of Stable Diffusion, as diffusers writes it.
+
+use super::{Latents, checkpointed, given, input_format, resident, squared_error};
+use crate::network::Slot;
+use crate::network::builder::Tensor;
+use crate::network::layers::{Heads, Layers, Role};
+use crate::network::maps::{Act, Conv, Map};
+
+const RESIDUAL: Slot = Slot(1);
+const TIME: Slot = Slot(2);
+const TEXT: Slot = Slot(3);
+/// The first of the slots in which the way down leaves its maps for the way up.
+const SKIPS: u8 = 4;
+
+/// A conditional U-Net.
+#[derive(Clone, Debug)]
+pub(super) struct UNet {
+    channels: Vec<u64>,
+    /// Transformer blocks after each residual block of a level, 0 = none.
+    transformers: Vec<u64>,
+    middle: u64,
+    heads: Vec<u64>,
+    /// Width and tokens of the text embeddings.
+    text: (u64, u64),
+    /// Projections around transformer blocks are linear layers rather than 1 x 1 convolutions.
+    linear: bool,
+    /// Width of the embeddings beside the time (size and pooled text), 0 = none.
+    added: u64,
+    latent: u64,
+}
+
+/// The U-Net with this id.
+pub(super) fn network(id: &str) -> Option<UNet> {
+    let small = UNet {
+        channels: vec![320, 640, 1280, 1280],
+        transformers: vec![1, 1, 1, 0],
+        middle: 1,
+        heads: vec![8; 4],
+        text: (768, 77),
+        linear: false,
+        added: 0,
+        latent: 4,
+    };
+    let large = UNet {
+        channels: vec![320, 640, 1280],
+        transformers: vec![0, 2, 10],
+        middle: 10,
+        heads: vec![5, 10, 20],
+        text: (2048, 77),
+        linear: true,
+        added: 2816,
+        latent: 4,
+    };
+    Some(match id {
+        "sd1.5" => small,
+        "sd2.1" => UNet { heads: vec![5, 10, 20, 20], text: (1024, 77), linear: true, ..small },
+        "sdxl" => large,
+        "kolors" => UNet { text: (2048, 256), added: 5632, ..large },
+        _ => return None,
+    })
+}
+
+/// Time embedding: two linear layers with `SiLU` between.
+fn embed(n: &mut Layers, x: Tensor, width: u64) -> Tensor {
+    let y = n.linear(x, width, true, Role::Outside);
+    let y = n.act_tensor(y, Act::Silu);
+    n.linear(y, width, true, Role::Outside)
+}
+
+/// Writes the denoiser and its loss.
+pub(super) fn write(n: &mut Layers, net: &UNet, latents: Latents) {
+    let (height, width) = (latents.height / 8, latents.width / 8);
+    let rows = n.batch * height * width * latents.frames;
+    let text_rows = n.batch * latents.frames * net.text.1;
+    given(n, TEXT, text_rows, net.text.0);
+    let dtype = input_format(n);
+    let sample = resident(n, rows, net.latent, dtype);
+    let first = net.channels[0];
+    let inner = 4 * first;
+    let steps = n.constant(n.batch, first, dtype);
+    let mut time = embed(n, steps, inner);
+    if net.added > 0 {
+        let added = n.constant(n.batch, net.added, dtype);
+        let added = embed(n, added, inner);
+        time = n.b.add(time, added);
+    }
+    n.b.put(TIME, time);
+    let mut x = Map { t: sample, channels: net.latent, height, width, depth: latents.frames };
+    x = n.conv(x, Conv::new(first, 3).bias());
+    let mut skips = vec![x];
+    keep(n, &skips);
+    x = n.cut(x, false);
+    let levels = net.channels.len();
+    for level in 0..levels {
+        for _ in 0..2 {
+            x = residual(n, x, net.channels[level]);
+            x = transformer(n, x, net, net.transformers[level], net.heads[level]);
+            x = remember(n, x, &mut skips);
+        }
+        if level + 1 < levels {
+            x = n.conv(x, Conv::new(net.channels[level], 3).stride(2).bias());
+            x = remember(n, x, &mut skips);
+        }
+    }
+    let deepest = net.channels[levels - 1];
+    x = plain_residual(n, x, deepest);
+    x = n.cut(x, false);
+    x = transformer(n, x, net, net.middle, net.heads[levels - 1]);
+    x = residual(n, x, deepest);
+    for level in (0..levels).rev() {
+        for _ in 0..3 {
+            let Some(skip) = skips.pop() else { continue };
+            let slot = Slot(SKIPS + skips.len() as u8);
+            let t = n.b.take(slot);
+            x = n.cat_maps(&[x, Map { t, ..skip }]);
+            n.clear(slot);
+            x = n.cut(x, false);
+            x = residual(n, x, net.channels[level]);
+            x = transformer(n, x, net, net.transformers[level], net.heads[level]);
+        }
+        if level > 0 {
+            x = n.resize(x, 2 * x.height, 2 * x.width);
+            x = n.conv(x, Conv::new(net.channels[level], 3).bias());
+        }
+    }
+    let y = n.group_norm(x, 32, true);
+    let y = n.act(y, Act::Silu);
+    let y = n.conv(y, Conv::new(net.latent, 3).bias());
+    squared_error(n, y.t);
+}
+
+/// Leaves the newest map for the way up.
+fn keep(n: &mut Layers, skips: &[Map]) {
+    if let Some(last) = skips.last() {
+        n.b.put(Slot(SKIPS + skips.len() as u8 - 1), last.t);
+    }
+}
+
+fn remember(n: &mut Layers, x: Map, skips: &mut Vec<Map>) -> Map {
+    skips.push(x);
+    keep(n, skips);
+    n.cut(x, false)
+}
+
+/// A residual block as its own, checkpointable segment.
+fn residual(n: &mut Layers, x: Map, out: u64) -> Map {
+    let x = n.cut(x, false);
+    let y = plain_residual(n, x, out);
+    n.cut(y, checkpointed(n))
+}
+
+fn plain_residual(n: &mut Layers, x: Map, out: u64) -> Map {
+    let time = n.b.take(TIME);
+    let y = n.group_norm(x, 32, true);
+    let y = n.act(y, Act::Silu);
+    let y = n.conv(y, Conv::new(out, 3).bias());
+    let time = n.act_tensor(time, Act::Silu);
+    let time = n.linear(time, out, true, Role::Outside);
+    let t = n.b.add(y.t, time);
+    let y = n.group_norm(Map { t, ..y }, 32, true);
+    let y = n.act(y, Act::Silu);
+    let y = n.conv(y, Conv::new(out, 3).bias());
+    let shortcut = if x.channels == out { x } else { n.conv(x, Conv::new(out, 1).bias()) };
+    let sum = n.add_maps(shortcut, y);
+    // Divided by the output scale of 1.
+    let t = n.b.scale(sum.t);
+    n.b.touch(y.t);
+    n.b.touch(x.t);
+    Map { t, ..sum }
+}
+
+/// Norm, projection, blocks, projection, residual.
+fn transformer(n: &mut Layers, x: Map, net: &UNet, blocks: u64, heads: u64) -> Map {
+    if blocks == 0 {
+        return x;
+    }
+    n.b.put(RESIDUAL, x.t);
+    let y = n.group_norm(x, 32, true);
+    let y = project(n, y, net.linear);
+    let mut y = n.cut(y, false);
+    for times in [1, blocks - 1] {
+        if times > 0 {
+            n.b.repeat(times);
+            y = block(n, y, net, heads);
+            y = n.cut(y, checkpointed(n));
+        }
+    }
+    let y = if net.linear {
+        let y = project(n, y, true);
+        Map { t: n.b.copy(y.t, y.t.rows, y.t.cols), ..y }
+    } else {
+        let y = Map { t: n.b.copy(y.t, y.t.rows, y.t.cols), ..y };
+        project(n, y, false)
+    };
+    let residual = n.b.take(RESIDUAL);
+    let t = n.b.add(y.t, residual);
+    n.clear(RESIDUAL);
+    Map { t, ..x }
+}
+
+fn project(n: &mut Layers, x: Map, linear: bool) -> Map {
+    if linear {
+        let t = n.linear(x.t, x.channels, true, Role::Outside);
+        Map { t, ..x }
+    } else {
+        n.conv(x, Conv::new(x.channels, 1).bias())
+    }
+}
+
+/// Self-attention, cross-attention, gated feed-forward, each after a norm.
+fn block(n: &mut Layers, x: Map, net: &UNet, heads: u64) -> Map {
+    let tokens = x.pixels() / x.depth;
+    let normed = n.layer_norm(x.t, true, true);
+    let attended = attention(n, normed, None, tokens, tokens, heads);
+    let t = n.b.add(attended, x.t);
+    // The block's variables live until they are assigned anew.
+    let (old_norm, old_attended) = (normed, attended);
+    let normed = n.layer_norm(t, true, true);
+    n.b.touch(old_norm);
+    let text = n.b.take(TEXT);
+    let attended = attention(n, normed, Some(text), tokens, net.text.1, heads);
+    n.b.touch(old_attended);
+    let t = n.b.add(attended, t);
+    let old_norm = normed;
+    let normed = n.layer_norm(t, true, true);
+    n.b.touch(old_norm);
+    let joint = n.linear(normed, 8 * x.channels, true, Role::Mlp);
+    let inner = match n.b.split(joint, &[4 * x.channels, 4 * x.channels]).as_slice() {
+        &[hidden, gate] => {
+            let gate = n.act_tensor(gate, Act::Gelu);
+            n.b.mul(hidden, gate)
+        }
+        _ => joint,
+    };
+    let out = n.linear(inner, x.channels, true, Role::Mlp);
+    let t = n.b.add(out, t);
+    n.b.touch(normed);
+    n.b.touch(attended);
+    n.b.touch(x.t);
+    Map { t, ..x }
+}
+
+fn attention(n: &mut Layers, x: Tensor, text: Option<Tensor>, queries: u64, keys: u64, heads: u64) -> Tensor {
+    let width = x.cols;
+    let source = text.unwrap_or(x);
+    let q = n.linear(x, width, false, Role::Query);
+    let k = n.linear(source, width, false, Role::Key);
+    let v = n.linear(source, width, false, Role::Value);
+    let head = width / heads.max(1);
+    let shape = Heads {
+        count: heads,
+        key_count: heads,
+        head,
+        value_head: head,
+        queries,
+        keys,
+        by_head: false,
+        causal: false,
+        dropout: 0.0,
+        softcap: false,
+        upcast_softmax: false,
+    };
+    n.sequence = queries;
+    let out = n.attention(q, k, v, shape, None);
+    let out = n.linear(out, width, true, Role::AttentionOut);
+    // Divided by the rescaling factor of 1.
+    n.b.scale(out)
+}

@@ -1,0 +1,120 @@
+//! Vision networks as programs, by their ids in the catalog.
+
+mod dense;
+mod detection;
+mod mobile;
+mod next;
+mod plain;
+mod residual;
+mod segmentation;
+mod swin;
+mod vit;
+
+use super::builder::{Tensor, bytes};
+use super::layers::Layers;
+use super::maps::Map;
+use super::{Dtype, Program, Slot, StepConfig, Trained};
+use crate::project::Checkpointing;
+
+/// What goes into a vision model.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pictures {
+    /// Height in pixels.
+    pub height: u64,
+    /// Width in pixels.
+    pub width: u64,
+    /// Slices of a volume or frames of a clip; 1 for pictures.
+    pub depth: u64,
+    /// Classes to tell apart.
+    pub classes: u64,
+    /// Starts from pretrained weights: detectors then keep their backbone's batch norms fixed and its first stage frozen.
+    pub pretrained: bool,
+}
+
+impl Pictures {
+    /// Square pictures, 1,000 classes.
+    pub const fn square(side: u64) -> Self {
+        Self { height: side, width: side, depth: 1, classes: 1000, pretrained: true }
+    }
+}
+
+/// The training program of a vision model of the catalog, or `None` where there is no program for it.
+pub fn vision(id: &str, pictures: Pictures, config: &StepConfig) -> Option<Program> {
+    let mut n = Layers::new(config);
+    n.trained = !matches!(config.trained, Trained::Adapters(_) | Trained::Head);
+    let whole = [plain::write, segmentation::write, detection::write];
+    let written = whole.iter().find_map(|write| write(&mut n, id, pictures)).or_else(|| {
+        let classes = pictures.classes;
+        if let Some(net) = residual::network(id) {
+            let x = n.pictures(3, pictures);
+            let features = residual::features(&mut n, x, &net);
+            classifier(&mut n, features, classes);
+        } else if let Some(net) = dense::network(id) {
+            let x = n.pictures(3, pictures);
+            let features = dense::features(&mut n, x, &net);
+            classifier(&mut n, features, classes);
+        } else if let Some(net) = mobile::network(id) {
+            let x = n.pictures(3, pictures);
+            let features = mobile::features(&mut n, x, &net);
+            mobile::head(&mut n, features, &net, classes);
+        } else if let Some(net) = next::network(id) {
+            let x = n.pictures(3, pictures);
+            let features = next::features(&mut n, x, &net);
+            next::head(&mut n, features, classes);
+        } else if let Some(net) = swin::network(id) {
+            let x = n.pictures(3, pictures);
+            let features = swin::features(&mut n, x, &net);
+            classifier(&mut n, features, classes);
+        } else if let Some(net) = vit::network(id) {
+            let x = n.pictures(3, pictures);
+            let tokens = vit::tokens(&mut n, x, &net);
+            vit::head(&mut n, tokens, &net, pictures);
+        } else {
+            return None;
+        }
+        Some(())
+    });
+    written.map(|()| n.b.program)
+}
+
+fn checkpointed(n: &Layers) -> bool {
+    n.config.checkpointing != Checkpointing::Off
+}
+
+/// Blocks of one shape, one after another. The first is written by itself: it may find its input in another format than
+/// it leaves it in.
+fn repeated(n: &mut Layers, mut x: Map, times: u64, mut block: impl FnMut(&mut Layers, Map) -> Map) -> Map {
+    for times in [times.min(1), times.saturating_sub(1)] {
+        if times > 0 {
+            n.b.repeat(times);
+            x = block(n, x);
+            x = n.cut(x, checkpointed(n));
+        }
+    }
+    x
+}
+
+/// Whether the classifying layer is trained.
+fn trains_head(n: &Layers) -> bool {
+    !matches!(n.config.trained, Trained::Adapters(_))
+}
+
+/// Pooling, one linear layer, cross-entropy.
+fn classifier(n: &mut Layers, features: Map, classes: u64) {
+    let pooled = n.global_pool(features);
+    n.trained = trains_head(n);
+    let logits = n.fully_connected(pooled.t, classes);
+    finish(n, logits);
+}
+
+/// Cross-entropy and the end of the program.
+fn finish(n: &mut Layers, logits: Tensor) {
+    n.b.put(Slot(0), logits);
+    n.b.end_segment(false, false);
+    n.b.end_group();
+    let logits = n.b.take(Slot(0));
+    n.cross_entropy(logits);
+    n.b.program.batch_bytes += bytes(logits.rows, Dtype::I64);
+    n.b.end_segment(false, true);
+    n.b.end_group();
+}

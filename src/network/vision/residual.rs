@@ -1,0 +1,147 @@
+//! Residual networks: ResNet, Wide ResNet, `ResNeXt`, SE-ResNet.
+
+use super::{checkpointed, repeated};
+use crate::network::layers::Layers;
+use crate::network::maps::{Act, Conv, Map};
+
+/// A residual network of four stages.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Residual {
+    blocks: [u64; 4],
+    /// 1 x 1, 3 x 3, 1 x 1 with four times the channels out, rather than two 3 x 3.
+    bottleneck: bool,
+    groups: u64,
+    /// Channels of a group's 3 x 3 convolution, for 64 planes.
+    width: u64,
+    squeeze: bool,
+}
+
+/// The network with this id.
+pub(super) fn network(id: &str) -> Option<Residual> {
+    let plain = Residual { blocks: [3, 4, 6, 3], bottleneck: true, groups: 1, width: 64, squeeze: false };
+    Some(match id {
+        "resnet18" => Residual { blocks: [2, 2, 2, 2], bottleneck: false, ..plain },
+        "resnet34" => Residual { bottleneck: false, ..plain },
+        "resnet50" => plain,
+        "resnet101" => Residual { blocks: [3, 4, 23, 3], ..plain },
+        "resnet152" => Residual { blocks: [3, 8, 36, 3], ..plain },
+        "wide-resnet50-2" => Residual { width: 128, ..plain },
+        "wide-resnet101-2" => Residual { blocks: [3, 4, 23, 3], width: 128, ..plain },
+        "resnext50-32x4d" => Residual { groups: 32, width: 4, ..plain },
+        "resnext101-32x4d" => Residual { blocks: [3, 4, 23, 3], groups: 32, width: 4, ..plain },
+        "resnext101-32x8d" => Residual { blocks: [3, 4, 23, 3], groups: 32, width: 8, ..plain },
+        "resnext101-64x4d" => Residual { blocks: [3, 4, 23, 3], groups: 64, width: 4, ..plain },
+        "seresnet50" => Residual { squeeze: true, ..plain },
+        _ => return None,
+    })
+}
+
+/// Stem and four stages.
+pub(super) fn features(n: &mut Layers, x: Map, net: &Residual) -> Map {
+    let x = n.conv_norm(x, Conv::new(64, 7).stride(2), Act::Relu);
+    let x = n.max_pool(x, 3, 2, 1);
+    let mut x = n.cut(x, false);
+    for (stage, &blocks) in net.blocks.iter().enumerate() {
+        let planes = 64 << stage;
+        let stride = if stage == 0 { 1 } else { 2 };
+        x = block(n, x, net, planes, stride);
+        x = n.cut(x, checkpointed(n));
+        x = repeated(n, x, blocks - 1, |n, x| block(n, x, net, planes, 1));
+    }
+    x
+}
+
+/// As a backbone of detection: the maps of all four stages. From pretrained weights torchvision, detectron2 and
+/// mmdetection fix the batch norms and freeze stem and first stage.
+pub(super) fn stages(n: &mut Layers, x: Map, net: &Residual, pretrained: bool) -> [Map; 4] {
+    let trained = n.trained;
+    n.trained = trained && !pretrained;
+    let x = normed(n, x, Conv::new(64, 7).stride(2), Act::Relu, pretrained);
+    let mut x = n.max_pool(x, 3, 2, 1);
+    let mut stages = [x; 4];
+    for (stage, (&blocks, kept)) in net.blocks.iter().zip(&mut stages).enumerate() {
+        n.trained = trained && (stage > 0 || !pretrained);
+        let planes = 64 << stage;
+        for index in 0..blocks {
+            let stride = if stage > 0 && index == 0 { 2 } else { 1 };
+            x = block_with(n, x, net, Shape { planes, stride, dilation: 1, fixed: pretrained });
+        }
+        *kept = x;
+    }
+    n.trained = trained;
+    stages
+}
+
+/// As a backbone of segmentation: the last two stages keep their size and are dilated instead. Leaves the maps of both.
+pub(super) fn dilated(n: &mut Layers, x: Map, net: &Residual) -> (Map, Map) {
+    let x = n.conv_norm(x, Conv::new(64, 7).stride(2), Act::Relu);
+    let mut x = n.max_pool(x, 3, 2, 1);
+    let mut third = x;
+    for (stage, &blocks) in net.blocks.iter().enumerate() {
+        let planes = 64 << stage;
+        // The first block of a dilated stage still has the dilation of the stage before.
+        let (stride, first, rest) = match stage {
+            0 => (1, 1, 1),
+            1 => (2, 1, 1),
+            2 => (1, 1, 2),
+            _ => (1, 2, 4),
+        };
+        for index in 0..blocks {
+            let dilation = if index == 0 { first } else { rest };
+            let stride = if index == 0 { stride } else { 1 };
+            x = block_with(n, x, net, Shape { planes, stride, dilation, fixed: false });
+        }
+        if stage == 2 {
+            third = x;
+        }
+    }
+    (third, x)
+}
+
+/// A residual block.
+#[derive(Clone, Copy, Debug)]
+struct Shape {
+    planes: u64,
+    stride: u64,
+    dilation: u64,
+    /// Batch norms are fixed.
+    fixed: bool,
+}
+
+/// Convolution, batch norm (fixed or not), activation.
+fn normed(n: &mut Layers, x: Map, conv: Conv, act: Act, fixed: bool) -> Map {
+    if fixed {
+        let y = n.conv(x, conv);
+        let y = n.frozen_batch_norm(y);
+        n.act(y, act)
+    } else {
+        n.conv_norm(x, conv, act)
+    }
+}
+
+fn block_with(n: &mut Layers, x: Map, net: &Residual, shape: Shape) -> Map {
+    let Shape { planes, stride, dilation, fixed } = shape;
+    let norm = |n: &mut Layers, x: Map, conv: Conv, act: Act| normed(n, x, conv, act, fixed);
+    let out = if net.bottleneck { planes * 4 } else { planes };
+    let mut y = if net.bottleneck {
+        let inner = planes * net.width / 64 * net.groups;
+        let y = norm(n, x, Conv::new(inner, 1), Act::Relu);
+        let middle = Conv::new(inner, 3).stride(stride).groups(net.groups).dilation(dilation);
+        let y = norm(n, y, middle, Act::Relu);
+        norm(n, y, Conv::new(out, 1), Act::None)
+    } else {
+        let y = norm(n, x, Conv::new(out, 3).stride(stride).dilation(dilation), Act::Relu);
+        norm(n, y, Conv::new(out, 3), Act::None)
+    };
+    if net.squeeze {
+        y = n.squeeze_excite(y, out / 16, Act::Relu, Act::Sigmoid);
+    }
+    let identity =
+        if stride != 1 || x.channels != out { norm(n, x, Conv::new(out, 1).stride(stride), Act::None) } else { x };
+    let sum = n.add_in_place(y, identity);
+    n.act(sum, Act::Relu)
+}
+
+fn block(n: &mut Layers, x: Map, net: &Residual, planes: u64, stride: u64) -> Map {
+    block_with(n, x, net, Shape { planes, stride, dilation: 1, fixed: false })
+}

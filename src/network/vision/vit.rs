@@ -1,0 +1,200 @@
+//! Vision transformers.
+
+use super::{Pictures, finish, repeated, trains_head};
+use crate::network::builder::Tensor;
+use crate::network::layers::{Heads, Layers, Role};
+use crate::network::maps::{Act, Conv, Map};
+use crate::network::{Dtype, Slot};
+
+/// How the attention is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Attention {
+    /// `nn.MultiheadAttention` (torchvision): the joint projection is copied apart and the result copied together.
+    Module,
+    /// Views of one projection (timm, OpenCLIP, transformers with fused projections).
+    Views,
+}
+
+/// A stack of encoder blocks on patches.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Vit {
+    pub(super) patch: u64,
+    pub(super) width: u64,
+    pub(super) layers: u64,
+    pub(super) heads: u64,
+    pub(super) mlp: u64,
+    pub(super) attention: Attention,
+    /// Tokens beside the patches: class, distillation, registers.
+    pub(super) extra: u64,
+    /// A scale on each branch (`LayerScale`).
+    pub(super) branch_scale: bool,
+    /// Biases of the joint projection.
+    pub(super) qkv_bias: bool,
+    /// Tokens are averaged rather than the class token taken.
+    pub(super) averaged: bool,
+    /// Norm before the blocks (CLIP).
+    pub(super) first_norm: bool,
+    /// Position embeddings.
+    pub(super) positions: bool,
+}
+
+const fn plain(patch: u64, width: u64, layers: u64, heads: u64) -> Vit {
+    Vit {
+        patch,
+        width,
+        layers,
+        heads,
+        mlp: 4 * width,
+        attention: Attention::Views,
+        extra: 1,
+        branch_scale: false,
+        qkv_bias: true,
+        averaged: false,
+        first_norm: false,
+        positions: true,
+    }
+}
+
+/// The classifier or backbone with this id.
+pub(super) fn network(id: &str) -> Option<Vit> {
+    const TINY: Vit = plain(16, 192, 12, 3);
+    const SMALL: Vit = plain(16, 384, 12, 6);
+    const BASE: Vit = plain(16, 768, 12, 12);
+    const LARGE: Vit = plain(16, 1024, 24, 16);
+    const HUGE: Vit = plain(14, 1280, 32, 16);
+    let module = |v: Vit| Vit { attention: Attention::Module, ..v };
+    let dino = |v: Vit| Vit { patch: 14, branch_scale: true, ..v };
+    Some(match id {
+        "vit-ti-16" | "deit-ti-16" => TINY,
+        "vit-s-16" | "deit-s-16" => SMALL,
+        "vit-s-32" => Vit { patch: 32, ..SMALL },
+        "vit-b-16" | "vit-b-16-384" => module(BASE),
+        "vit-b-32" => module(Vit { patch: 32, ..BASE }),
+        "vit-l-16" => module(LARGE),
+        "vit-l-32" => module(Vit { patch: 32, ..LARGE }),
+        "vit-l-14" => Vit { patch: 14, ..LARGE },
+        "vit-h-14" => module(HUGE),
+        "vit-g-14" => Vit { mlp: 6144, ..plain(14, 1408, 40, 16) },
+        "vit-gg-14" => Vit { mlp: 8192, ..plain(14, 1664, 48, 16) },
+        "vit-so400m-14" => Vit { mlp: 4304, extra: 0, averaged: true, ..plain(14, 1152, 27, 16) },
+        "deit-b-16" => BASE,
+        "deit3-l-16" => Vit { branch_scale: true, ..LARGE },
+        "dinov2-s-14" | "dinov2-s-14-518" => dino(SMALL),
+        "dinov2-b-14" | "dinov2-b-14-518" => dino(BASE),
+        "dinov2-l-14" | "dinov2-l-14-518" => dino(LARGE),
+        "dinov3-s-16" => Vit { branch_scale: true, extra: 5, positions: false, ..SMALL },
+        "dinov3-b-16" => Vit { branch_scale: true, extra: 5, positions: false, ..BASE },
+        "dinov3-l-16" => Vit { branch_scale: true, extra: 5, positions: false, ..LARGE },
+        _ => return None,
+    })
+}
+
+/// Patches and all blocks; leaves the tokens after the last norm.
+pub(super) fn tokens(n: &mut Layers, x: Map, net: &Vit) -> Tensor {
+    let patches = n.conv(x, Conv::new(net.width, net.patch).stride(net.patch).padding(0).bias());
+    let count = patches.pixels() + net.extra;
+    let mut t = patches.t;
+    if net.extra > 0 {
+        let class = n.weight(net.extra, net.width);
+        t = n.join_tokens(class, t, n.batch * count);
+        // The model's and the encoder's frames hold these until the blocks are through.
+        n.b.put(Slot(1), t);
+    }
+    if net.positions {
+        let positions = n.weight(count, net.width);
+        t = n.b.add(t, positions);
+        n.b.put(Slot(2), t);
+    }
+    let mut x = Map { t, channels: net.width, height: count, width: 1, depth: 1 };
+    if net.first_norm {
+        x = n.channel_norm(x);
+    }
+    x = n.cut(x, false);
+    x = blocks(n, x, net);
+    n.clear(Slot(1));
+    n.clear(Slot(2));
+    let normed = n.channel_norm(x);
+    normed.t
+}
+
+/// All blocks.
+pub(super) fn blocks(n: &mut Layers, x: Map, net: &Vit) -> Map {
+    let tokens = x.height;
+    repeated(n, x, net.layers, |n, x| {
+        n.sequence = tokens;
+        Map { t: block(n, x.t, net), ..x }
+    })
+}
+
+/// One encoder block: norm, attention, norm, MLP.
+pub(super) fn block(n: &mut Layers, x: Tensor, net: &Vit) -> Tensor {
+    let normed = n.layer_norm(x, true, true);
+    let attended = attention(n, normed, net);
+    // A module holds its input until it returns.
+    n.b.touch(normed);
+    let attended = branch(n, attended, net);
+    let input = x;
+    let x = n.b.add(x, attended);
+    let normed = n.layer_norm(x, true, true);
+    let inner = n.linear(normed, net.mlp, true, Role::Mlp);
+    let inner = n.act_tensor(inner, Act::Gelu);
+    let out = n.linear(inner, net.width, true, Role::Mlp);
+    n.b.touch(normed);
+    let out = branch(n, out, net);
+    let sum = n.b.add(x, out);
+    n.b.touch(input);
+    sum
+}
+
+fn branch(n: &mut Layers, t: Tensor, net: &Vit) -> Tensor {
+    if net.branch_scale {
+        let scale = n.weight(net.width, 1);
+        n.b.mul(t, scale)
+    } else {
+        t
+    }
+}
+
+fn attention(n: &mut Layers, x: Tensor, net: &Vit) -> Tensor {
+    let width = net.width;
+    let joint = n.linear(x, 3 * width, net.qkv_bias, Role::Qkv);
+    let (q, k, v) = match net.attention {
+        Attention::Module => {
+            let apart = n.b.copy(joint, joint.rows, joint.cols);
+            (n.b.slice(apart, width), n.b.slice(apart, width), n.b.slice(apart, width))
+        }
+        Attention::Views => match n.b.split(joint, &[width, width, width]).as_slice() {
+            &[q, k, v] => (q, k, v),
+            _ => (joint, joint, joint),
+        },
+    };
+    let head = width / net.heads.max(1);
+    let shape = Heads {
+        count: net.heads,
+        key_count: net.heads,
+        head,
+        value_head: head,
+        queries: n.sequence,
+        keys: n.sequence,
+        by_head: false,
+        causal: false,
+        dropout: 0.0,
+        softcap: false,
+        upcast_softmax: false,
+    };
+    let mut out = n.attention(q, k, v, shape, None);
+    // Flash attention lays its result out like the query, which is what the module wants; the others do not.
+    let flash = n.b.autocast.map_or(x.dtype.is_half(), Dtype::is_half);
+    if net.attention == Attention::Module && !flash {
+        out = n.b.copy(out, out.rows, out.cols);
+    }
+    n.linear(out, width, true, Role::AttentionOut)
+}
+
+/// One vector for each sample, the classifier, the loss.
+pub(super) fn head(n: &mut Layers, tokens: Tensor, net: &Vit, pictures: Pictures) {
+    let t = if net.averaged { n.average_rows(tokens) } else { n.first_rows(tokens) };
+    n.trained = trains_head(n);
+    let logits = n.fully_connected(t, pictures.classes);
+    finish(n, logits);
+}
