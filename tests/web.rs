@@ -155,3 +155,78 @@ async fn only_what_matters_is_asked() {
     assert!(page.find("field-sequence").is_none() && page.find("field-image-side").is_some());
     assert_eq!(page.input("image-side").value(), "640");
 }
+
+#[wasm_bindgen_test]
+async fn what_does_not_fit_is_fixed_and_taken_back_in_one_click() {
+    let page = Opened::new();
+    page.type_into("preset", "Qwen2.5-7B LoRA");
+    settle().await;
+    page.click("option-llm-7b-lora");
+    page.type_into("gpu", "4060 ti 16");
+    settle().await;
+    page.click("option-rtx-4060-ti-16gb");
+    settle().await;
+    let tone = |page: &Opened| page.find("answer").unwrap().get_attribute("data-tone").unwrap();
+    assert_eq!(tone(&page), "bad", "{}", page.text("answer-head"));
+    assert!(page.text("oom").starts_with("torch.OutOfMemoryError: CUDA out of memory. Tried to allocate "));
+    assert!(page.find("part-logits").is_some());
+
+    page.click("next-apply");
+    settle().await;
+    assert_eq!(tone(&page), "good", "{}", page.text("answer-head"));
+    assert!(page.text("oom").is_empty());
+
+    page.click("undo");
+    settle().await;
+    assert_eq!(tone(&page), "bad");
+    assert_eq!(page.text("answer-head").chars().take(3).collect::<String>(), "装不下");
+}
+
+#[wasm_bindgen_test]
+async fn the_language_changes_every_word() {
+    let page = Opened::new();
+    page.click("lang-en");
+    settle().await;
+    let text = page.0.text_content().unwrap();
+    // Names of Chinese platforms and the language switch stay as they are.
+    let allowed = ["中文", "显卡够用吗"];
+    let rest = allowed.iter().fold(text, |text, name| text.replace(name, ""));
+    let left: String = rest.split(['(', ')']).step_by(2).collect();
+    let chinese: String = left.chars().filter(|c| ('\u{4e00}'..='\u{9fff}').contains(c)).collect();
+    assert!(chinese.is_empty(), "left in Chinese: {chinese}");
+    page.click("lang-zh");
+    settle().await;
+}
+
+#[wasm_bindgen_test]
+async fn a_card_is_chosen_with_the_keyboard_alone() {
+    let page = Opened::new();
+    page.type_into("gpu", "3060");
+    settle().await;
+    let press = |key: &str| {
+        let init = web_sys::KeyboardEventInit::new();
+        init.set_bubbles(true);
+        init.set_key(key);
+        let event = web_sys::KeyboardEvent::new_with_keyboard_event_init_dict("keydown", &init).unwrap();
+        page.input("gpu").dispatch_event(&event).unwrap();
+    };
+    let active = || page.input("gpu").get_attribute("aria-activedescendant").unwrap();
+    let first = active();
+    press("ArrowDown");
+    settle().await;
+    assert_ne!(active(), first);
+    press("ArrowUp");
+    settle().await;
+    assert_eq!(active(), first);
+    press("Enter");
+    settle().await;
+    assert_eq!(page.input("gpu").value(), "RTX 3060 12 GB");
+    assert_eq!(page.input("gpu").get_attribute("aria-expanded").as_deref(), Some("false"));
+    press("ArrowDown");
+    settle().await;
+    assert_eq!(page.input("gpu").get_attribute("aria-expanded").as_deref(), Some("true"));
+    press("Escape");
+    settle().await;
+    assert_eq!(page.input("gpu").get_attribute("aria-expanded").as_deref(), Some("false"));
+    assert_eq!(page.input("gpu").value(), "RTX 3060 12 GB");
+}

@@ -126,3 +126,43 @@ pub(super) fn timeline(points: &[TimelinePoint], capacity: Option<Bytes>) -> Tim
     let peak = top.map_or((0.0, HEIGHT), |p| (x(p.at), y(total(p))));
     Timeline { areas, phases, limit: limit.map(y), peak }
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
+    use super::*;
+    use wasm_bindgen_test::wasm_bindgen_test;
+
+    fn point(moment: Moment, at: f64, weights: u64, activations: u64) -> TimelinePoint {
+        let mut parts = [Bytes::ZERO; 7];
+        parts[Part::Weights as usize] = Bytes(weights);
+        parts[Part::Activations as usize] = Bytes(activations);
+        TimelinePoint { moment, at, parts }
+    }
+
+    #[wasm_bindgen_test]
+    fn the_timeline_stays_inside_its_picture() {
+        let points = [
+            point(Moment::Forward, 0.0, 100, 0),
+            point(Moment::Forward, 0.4, 100, 300),
+            point(Moment::Backward, 0.8, 100, 100),
+            point(Moment::Optimizer, 1.0, 120, 0),
+        ];
+        let drawn = timeline(&points, Some(Bytes(500)));
+        assert_eq!(drawn.areas.len(), 2, "parts that hold nothing are not drawn");
+        for (_, polygon) in &drawn.areas {
+            for pair in polygon.split_whitespace() {
+                let (x, y) = pair.split_once(',').unwrap();
+                let (x, y): (f64, f64) = (x.parse().unwrap(), y.parse().unwrap());
+                assert!((0.0..=WIDTH).contains(&x) && (0.0..=HEIGHT).contains(&y), "{pair}");
+            }
+        }
+        let moments: Vec<Moment> = drawn.phases.iter().map(|p| p.moment).collect();
+        assert_eq!(moments, [Moment::Forward, Moment::Backward, Moment::Optimizer]);
+        assert!(drawn.phases.windows(2).all(|p| p[0].to == p[1].from));
+        assert_eq!(drawn.peak.0, 400.0);
+        assert!(drawn.limit.is_some_and(|y| y < drawn.peak.1), "the limit lies above the peak");
+        assert!(timeline(&points, Some(Bytes(5000))).limit.is_none(), "a far limit does not flatten the picture");
+        assert!(timeline(&[], None).areas.is_empty());
+    }
+}
