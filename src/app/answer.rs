@@ -2,6 +2,7 @@
 
 use super::bar::MemoryBar;
 use super::fixes::Fixes;
+use super::live::{click, part, when, words};
 use super::page::{Page, page};
 use super::sign::{sign, tone_id};
 use super::timeline::Timeline;
@@ -22,21 +23,21 @@ pub(super) fn Answer() -> AnyView {
     let tone = Memo::new(move |_| page.answer.with(|a| a.tone));
     view! {
         <section class="answer" id="answer" tabindex="-1" aria-label=page.t(labels::ANSWER)>
-            <div class="verdict" data-testid="answer" data-tone=move || tone_id(tone.get())>
+            <div class="verdict" data-testid="answer" data-tone=words(move || tone_id(tone.get()).to_string())>
                 <p class="verdict-head">
-                    {move || sign(tone.get())}
-                    <strong data-testid="answer-head">{move || page.answer.with(|a| a.head.clone())}</strong>
+                    {part(move || sign(tone.get()))}
+                    <strong data-testid="answer-head">{words(move || page.answer.with(|a| a.head.clone()))}</strong>
                 </p>
                 <p class="verdict-detail" data-testid="answer-detail">
-                    {move || page.answer.with(|a| a.detail.clone())}
+                    {words(move || page.answer.with(|a| a.detail.clone()))}
                 </p>
             </div>
             <div class="reasons">
                 <MemoryBar />
-                <p class="why" hidden=move || page.answer.with(|a| a.why.is_none())>
+                <p class="why" hidden=when(move || page.answer.with(|a| a.why.is_none()))>
                     <b>{page.t(labels::WHY)}</b>
                     <span data-testid="answer-why">
-                        {move || page.answer.with(|a| a.why.clone().unwrap_or_default())}
+                        {words(move || page.answer.with(|a| a.why.clone().unwrap_or_default()))}
                     </span>
                 </p>
                 <NextStep />
@@ -54,7 +55,7 @@ pub(super) fn Answer() -> AnyView {
 fn NextStep() -> AnyView {
     let page = page();
     let next = Memo::new(move |_| page.answer.with(|a| a.next.clone()));
-    let act = move |_| match next.get_untracked().action {
+    let act = move || match next.get_untracked().action {
         Action::None => {}
         Action::Card(id) => page.choose_card(&id, 1),
         Action::Fix(at) => {
@@ -70,26 +71,26 @@ fn NextStep() -> AnyView {
             }
         }
     };
-    let word = move || {
+    let word = words(move || {
         let message = match next.with(|n| n.action.clone()) {
             Action::MakeItFit => labels::APPLY_ALL,
             Action::Card(_) => labels::CHOOSE,
             _ => labels::APPLY,
         };
-        message.text(page.lang.get())
-    };
+        message.text(page.lang.get()).to_string()
+    });
     view! {
         <div class="next">
             <p>
                 <b>{page.t(labels::NEXT)}</b>
-                <span data-testid="answer-next">{move || next.with(|n| n.sentence.clone())}</span>
+                <span data-testid="answer-next">{words(move || next.with(|n| n.sentence.clone()))}</span>
             </p>
             <button
                 type="button"
                 class="primary"
                 data-testid="next-apply"
-                hidden=move || next.with(|n| n.action == Action::None)
-                on:click=act
+                hidden=when(move || next.with(|n| n.action == Action::None))
+                on:click=click(act)
             >
                 {word}
             </button>
@@ -107,17 +108,17 @@ fn OutOfMemory() -> AnyView {
         let vendor = page.project.with(|p| page.catalog.gpu(&p.hardware.gpu).map_or(Vendor::Nvidia, |g| g.vendor));
         Some(text::out_of_memory(vendor, &oom))
     });
-    let intro = move || {
+    let intro = words(move || {
         let missing = page.advice.with(|a| match a.as_ref().map(|a| a.verdict) {
             Ok(Verdict::RunsOut { missing } | Verdict::Tight { missing, .. }) => missing,
             _ => Bytes::ZERO,
         });
         text::out_of_memory_intro(page.lang.get(), missing)
-    };
+    });
     view! {
-        <div class="oom" hidden=move || message.with(Option::is_none)>
+        <div class="oom" hidden=when(move || message.with(Option::is_none))>
             <p>{intro}</p>
-            <pre data-testid="oom" lang="en" tabindex="0"><code>{move || message.get().unwrap_or_default()}</code></pre>
+            <pre data-testid="oom" lang="en" tabindex="0"><code>{words(move || message.get().unwrap_or_default())}</code></pre>
         </div>
     }
     .into_any()

@@ -1,6 +1,7 @@
 //! The memory bar and its table.
 
 use super::geometry::{WIDTH, bar, percent};
+use super::live::{part as live, when};
 use super::page::{Page, page};
 use super::term::term;
 use crate::estimate::{MemoryEstimate, Part};
@@ -27,10 +28,10 @@ pub(super) fn MemoryBar() -> AnyView {
     let page = page();
     let memory = Memo::new(move |_| page.advice.with(|a| a.as_ref().ok().map(|a| (a.memory.clone(), a.capacity))));
     view! {
-        <figure class="memory" hidden=move || memory.with(Option::is_none)>
+        <figure class="memory" hidden=when(move || memory.with(Option::is_none))>
             <figcaption class="unseen">{page.t(labels::MEMORY_BAR)}</figcaption>
-            {move || memory.with(|m| m.as_ref().map(|(m, capacity)| picture(page, m, *capacity)))}
-            {move || memory.with(|m| m.as_ref().map(|(m, _)| table(page.lang.get(), m)))}
+            {live(move || memory.with(|m| m.as_ref().map(|(m, capacity)| picture(page, m, *capacity)).into_any()))}
+            {live(move || memory.with(|m| m.as_ref().map(|(m, _)| table(page.lang.get(), m)).into_any()))}
         </figure>
     }
     .into_any()

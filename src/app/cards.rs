@@ -1,5 +1,6 @@
 //! Which card: three picks, and all cards ranked.
 
+use super::live::{click, part, when, words};
 use super::page::{Page, page};
 use super::sign::sign;
 use crate::advise::{CardChoice, Pick};
@@ -12,7 +13,7 @@ pub(super) fn Cards() -> AnyView {
     let page = page();
     let all = RwSignal::new(false);
     let there = Memo::new(move |_| page.advice.with(|a| a.as_ref().is_ok_and(|a| !a.cards.is_empty())));
-    let rows = move || {
+    let rows = part(move || {
         let (lang, all) = (page.lang.get(), all.get());
         let (chosen, count) = page.project.with(|p| (p.hardware.gpu.clone(), p.hardware.count));
         page.advice.with(|a| {
@@ -22,9 +23,10 @@ pub(super) fn Cards() -> AnyView {
                 .filter(|c| all || c.short_list || c.pick.is_some() || c.gpu == chosen)
                 .map(|c| row(page, lang, c, c.gpu == chosen && c.count == count))
                 .collect::<Vec<_>>()
+                .into_any()
         })
-    };
-    let picks = move || {
+    });
+    let picks = part(move || {
         let lang = page.lang.get();
         page.advice.with(|a| {
             let cards = a.as_ref().map(|a| a.cards.as_slice()).unwrap_or_default();
@@ -32,11 +34,12 @@ pub(super) fn Cards() -> AnyView {
                 .into_iter()
                 .filter_map(|pick| cards.iter().find(|c| c.pick == Some(pick)).map(|c| picked(page, lang, pick, c)))
                 .collect::<Vec<_>>()
+                .into_any()
         })
-    };
+    });
     let head = move |message: text::Message| view! { <th scope="col">{page.t(message)}</th> };
     view! {
-        <section class="cards" aria-labelledby="cards-title" hidden=move || !there.get()>
+        <section class="cards" aria-labelledby="cards-title" hidden=when(move || !there.get())>
             <h2 id="cards-title">{page.t(labels::CARDS)}</h2>
             <p class="quiet">{page.t(labels::CARDS_NOTE)}</p>
             <ul class="picks" aria-label=page.t(labels::PICKS)>{picks}</ul>
@@ -56,8 +59,8 @@ pub(super) fn Cards() -> AnyView {
                     <tbody>{rows}</tbody>
                 </table>
             </div>
-            <button type="button" class="link" data-testid="cards-all" on:click=move |_| all.update(|a| *a = !*a)>
-                {move || if all.get() { labels::FEWER_CARDS } else { labels::ALL_CARDS }.text(page.lang.get())}
+            <button type="button" class="link" data-testid="cards-all" on:click=click(move || all.update(|a| *a = !*a))>
+                {words(move || if all.get() { labels::FEWER_CARDS } else { labels::ALL_CARDS }.text(page.lang.get()).to_string())}
             </button>
         </section>
     }
@@ -117,7 +120,7 @@ fn row(page: Page, lang: Lang, choice: &CardChoice, chosen: bool) -> AnyView {
                 type="button"
                 data-testid=format!("choose-{key}")
                 aria-label=label
-                on:click=move |_| page.choose_card(gpu, count)
+                on:click=click(move || page.choose_card(gpu, count))
             >
                 {labels::CHOOSE.text(lang)}
             </button>

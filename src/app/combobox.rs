@@ -1,6 +1,7 @@
 //! A text input with a searchable list, by the ARIA combobox pattern: arrows, Home, End, Page keys, Enter, Escape.
 
 use super::field::{control_id, field_id};
+use super::live::{click, part, when, words};
 use super::options::{self, Group, Item};
 use super::page::{Page, page};
 use crate::project::{Field, fields};
@@ -161,15 +162,16 @@ pub(super) fn Combobox(field: Field) -> impl IntoView {
     });
     let list = {
         let (list_id, option_id) = (list_id.clone(), option_id.clone());
-        move || {
-            combo.open.get().then(|| {
+        part(move || {
+            let open = combo.open.get().then(|| {
                 let groups = combo.groups.get();
                 listbox(combo, &list_id, &groups, &option_id)
-            })
-        }
+            });
+            open.into_any()
+        })
     };
     view! {
-        <div class="combo" class:open=move || combo.open.get()>
+        <div class="combo" class:open=when(move || combo.open.get())>
             <input
                 type="text"
                 id=id.clone()
@@ -179,15 +181,15 @@ pub(super) fn Combobox(field: Field) -> impl IntoView {
                 autocapitalize="off"
                 spellcheck="false"
                 aria-autocomplete="list"
-                aria-expanded=move || combo.open.get().to_string()
+                aria-expanded=words(move || combo.open.get().to_string())
                 aria-controls=list_id
                 aria-activedescendant=active_id
                 aria-describedby=note_id
-                aria-invalid=move || page.errors.with(|e| e.contains_key(&field)).then_some("true")
+                aria-invalid=super::field::wrong(page, field)
                 placeholder=page.t(crate::text::labels::TYPE_TO_SEARCH)
-                prop:value=move || combo.shown()
+                prop:value=words(move || combo.shown())
                 on:focus=move |event| select_all(&event)
-                on:click=move |_| combo.show()
+                on:click=click(move || combo.show())
                 on:input=move |event| combo.search(event_target_value(&event))
                 on:keydown=move |event| combo.key(&event)
                 on:blur=move |_| combo.leave()
@@ -257,12 +259,12 @@ fn option(combo: Combo, item: &Item, at: usize, id: String) -> AnyView {
     view! {
         <div
             class="option"
-            class:active=move || combo.active.get() == at
+            class:active=when(move || combo.active.get() == at)
             id=id
             data-testid=test
             role="option"
             aria-selected=selected.to_string()
-            on:click=move |_| combo.pick(&chosen)
+            on:click=click(move || combo.pick(&chosen))
         >
             <span class="name">{item.name.clone()}</span>
             <span class="detail">{item.detail.clone()}</span>

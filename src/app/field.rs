@@ -1,6 +1,7 @@
 //! One row of the form: label, control, and a line beneath for what it means or what is wrong.
 
 use super::combobox::Combobox;
+use super::live::{part, when, words};
 use super::page::{Page, page};
 use crate::project::{Field, Kind, choices, fields, number};
 use crate::text;
@@ -30,13 +31,18 @@ pub(super) fn FieldRow(field: Field) -> AnyView {
     let id = field_id(field);
     let test = format!("field-{id}");
     view! {
-        <div class="field" data-testid=test class:wrong=move || page.errors.with(|e| e.contains_key(&field))>
+        <div class="field" data-testid=test class:wrong=when(move || page.errors.with(|e| e.contains_key(&field)))>
             <label for=control_id(field)>{page.t(text::field(field))}</label>
             {control(page, field)}
             {note(page, field)}
         </div>
     }
     .into_any()
+}
+
+/// Marks a control that is wrong.
+pub(super) fn wrong(page: Page, field: Field) -> Signal<Option<&'static str>> {
+    Signal::derive(move || page.errors.with(|e| e.contains_key(&field)).then_some("true"))
 }
 
 /// The control that suits the field.
@@ -58,13 +64,13 @@ pub(super) fn note(page: Page, field: Field) -> AnyView {
     let test = format!("error-{id}");
     view! {
         <p class="note" id=format!("note-{id}")>
-            {move || match (error.get(), understood.get()) {
+            {part(move || match (error.get(), understood.get()) {
                 (Some(wrong), _) => {
                     view! { <span class="error" data-testid=test.clone()>{wrong}</span> }.into_any()
                 }
                 (None, Some(value)) => view! { <span class="understood">{value}</span> }.into_any(),
                 (None, None) => view! { <span class="hint">{hint.get()}</span> }.into_any(),
-            }}
+            })}
         </p>
     }
     .into_any()
@@ -94,8 +100,8 @@ fn number_input(page: Page, field: Field) -> AnyView {
                 autocomplete="off"
                 spellcheck="false"
                 aria-describedby=format!("note-{}", field_id(field))
-                aria-invalid=move || page.errors.with(|e| e.contains_key(&field)).then_some("true")
-                prop:value=move || page.shown(field)
+                aria-invalid=wrong(page, field)
+                prop:value=words(move || page.shown(field))
                 on:input=move |event| page.type_into(field, event_target_value(&event))
             />
             {unit.map(|unit| view! { <span class="unit" aria-hidden="true">{page.t(unit)}</span> })}
@@ -108,7 +114,7 @@ fn select(page: Page, field: Field) -> AnyView {
     let id = control_id(field);
     let offered = Memo::new(move |_| page.project.with(|p| choices(field, p, page.catalog)));
     let value = Memo::new(move |_| page.project.with(|p| fields::get(p, field)));
-    let options = move || {
+    let options = part(move || {
         let (lang, chosen) = (page.lang.get(), value.get());
         let mut ids = offered.get();
         // A setting that a preset brought stays visible even where nobody would choose it.
@@ -124,15 +130,15 @@ fn select(page: Page, field: Field) -> AnyView {
             let name = text::choice(lang, field, &id).to_string();
             list.push(view! { <option value=id selected=true>{name}</option> }.into_any());
         }
-        list
-    };
+        list.into_any()
+    });
     view! {
         <span class="select">
             <select
                 id=id.clone()
                 data-testid=id
                 aria-describedby=format!("note-{}", field_id(field))
-                prop:value=move || { offered.track(); page.lang.track(); value.get() }
+                prop:value=words(move || { offered.track(); page.lang.track(); value.get() })
                 on:change=move |event| page.choose(field, &event_target_value(&event))
             >
                 {options}
@@ -154,13 +160,13 @@ fn toggle(page: Page, field: Field) -> AnyView {
                 id=id.clone()
                 data-testid=id
                 aria-describedby=format!("note-{}", field_id(field))
-                prop:checked=move || on.get()
+                prop:checked=when(move || on.get())
                 on:change=move |event| page.choose(field, if event_target_checked(&event) { "on" } else { "off" })
             />
-            <span aria-hidden="true">{move || {
+            <span aria-hidden="true">{words(move || {
                 let word = if on.get() { text::labels::ON } else { text::labels::OFF };
-                word.text(page.lang.get())
-            }}</span>
+                word.text(page.lang.get()).to_string()
+            })}</span>
         </span>
     }
     .into_any()

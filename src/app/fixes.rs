@@ -1,5 +1,6 @@
 //! What can be done: each fix with its effect, one click to apply, one to take back.
 
+use super::live::{click, part, when, words};
 use super::page::{Page, page};
 use super::sign::sign;
 use crate::advise::{Fix, Verdict};
@@ -19,16 +20,18 @@ pub(super) fn Fixes() -> AnyView {
             .with(|a| a.as_ref().is_ok_and(|a| matches!(a.verdict, Verdict::RunsOut { .. } | Verdict::Tight { .. })))
     });
     let all = RwSignal::new(false);
-    let title = move || {
+    let title = words(move || {
         let message = if needed.get() { labels::FIXES } else { labels::FIXES_ROOM };
-        message.text(page.lang.get())
-    };
-    let rows = move || {
+        message.text(page.lang.get()).to_string()
+    });
+    let rows = part(move || {
         let (needed, shown) = (needed.get(), if all.get() { usize::MAX } else { FIRST });
-        fixes.with(|f| f.iter().enumerate().take(shown).map(|(at, fix)| row(page, at, fix, needed)).collect::<Vec<_>>())
-    };
+        fixes.with(|f| {
+            f.iter().enumerate().take(shown).map(|(at, fix)| row(page, at, fix, needed)).collect::<Vec<_>>().into_any()
+        })
+    });
     view! {
-        <div class="fixes" data-testid="fixes" hidden=move || fixes.with(Vec::is_empty) && page.changes.with(Vec::is_empty)>
+        <div class="fixes" data-testid="fixes" hidden=when(move || fixes.with(Vec::is_empty) && page.changes.with(Vec::is_empty))>
             <h2>{title}</h2>
             <p class="quiet">{page.t(labels::FIXES_NOTE)}</p>
             <Applied />
@@ -36,13 +39,13 @@ pub(super) fn Fixes() -> AnyView {
             <button
                 type="button"
                 class="link"
-                hidden=move || all.get() || fixes.with(Vec::len) <= FIRST
-                on:click=move |_| all.set(true)
+                hidden=when(move || all.get() || fixes.with(Vec::len) <= FIRST)
+                on:click=click(move || all.set(true))
             >
-                {move || {
+                {words(move || {
                     let left = fixes.with(Vec::len).saturating_sub(FIRST);
                     text::more_fixes(page.lang.get(), left)
-                }}
+                })}
             </button>
         </div>
     }
@@ -74,7 +77,7 @@ fn row(page: Page, at: usize, fix: &Fix, needed: bool) -> AnyView {
                 type="button"
                 data-testid=format!("apply-{at}")
                 aria-label=label
-                on:click=move |_| page.apply_fix(vec![kind], project.clone())
+                on:click=click(move || page.apply_fix(vec![kind], project.clone()))
             >
                 {labels::APPLY.text(lang)}
             </button>
@@ -87,17 +90,17 @@ fn row(page: Page, at: usize, fix: &Fix, needed: bool) -> AnyView {
 #[component]
 fn Applied() -> AnyView {
     let page = page();
-    let names = move || {
+    let names = words(move || {
         let lang = page.lang.get();
         page.changes.with(|changes| {
             let names: Vec<String> = changes.iter().flat_map(|c| c.kinds.iter().map(|k| text::fix(lang, *k))).collect();
             names.join(lang.pick("、", ", "))
         })
-    };
+    });
     view! {
-        <p class="applied" hidden=move || page.changes.with(Vec::is_empty)>
+        <p class="applied" hidden=when(move || page.changes.with(Vec::is_empty))>
             <span>{page.t(labels::APPLIED)}": "{names}</span>
-            <button type="button" class="link" data-testid="undo" on:click=move |_| page.undo()>
+            <button type="button" class="link" data-testid="undo" on:click=click(move || page.undo())>
                 {page.t(labels::UNDO)}
             </button>
         </p>

@@ -1,5 +1,6 @@
 //! The head of the page: its name, the language and the colours.
 
+use super::live::{click, words};
 use super::page::{Theme, page};
 use super::preferences::{set_language, toggle_theme};
 use crate::text::{Lang, labels};
@@ -15,17 +16,17 @@ pub(super) fn Header() -> AnyView {
                 type="button"
                 lang=lang.tag()
                 data-testid=format!("lang-{}", lang.id())
-                aria-pressed=move || (page.lang.get() == lang).to_string()
-                on:click=move |_| set_language(page, lang)
+                aria-pressed=words(move || (page.lang.get() == lang).to_string())
+                on:click=click(move || set_language(page, lang))
             >
                 {name}
             </button>
         }
     };
-    let theme_label = move || {
+    let theme_label = words(move || {
         let dark = page.theme.get() == Theme::Dark;
-        if dark { labels::TO_LIGHT } else { labels::TO_DARK }.text(page.lang.get())
-    };
+        if dark { labels::TO_LIGHT } else { labels::TO_DARK }.text(page.lang.get()).to_string()
+    });
     view! {
         <header class="head">
             <h1>
@@ -45,7 +46,7 @@ pub(super) fn Header() -> AnyView {
                     data-testid="theme"
                     aria-label=theme_label
                     title=theme_label
-                    on:click=move |_| toggle_theme(page)
+                    on:click=click(move || toggle_theme(page))
                 >
                     <svg viewBox="0 0 20 20" aria-hidden="true">
                         <circle cx="10" cy="10" r="7.2" class="ring" />

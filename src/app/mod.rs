@@ -33,6 +33,7 @@ mod fixes;
 mod footer;
 mod geometry;
 mod header;
+mod live;
 mod notices;
 mod options;
 mod page;

@@ -1,5 +1,6 @@
 //! Free notebooks that can do it, and what to know about the chosen card.
 
+use super::live::{click, part, when};
 use super::page::page;
 use crate::text::{self, labels};
 use leptos::prelude::*;
@@ -14,7 +15,7 @@ pub(super) fn Notices() -> AnyView {
     let free = Memo::new(move |_| page.advice.with(|a| a.as_ref().map(|a| a.free.clone()).unwrap_or_default()));
     let warnings = Memo::new(move |_| page.advice.with(|a| a.as_ref().map(|a| a.warnings.clone()).unwrap_or_default()));
     let all = RwSignal::new(false);
-    let free_rows = move || {
+    let free_rows = part(move || {
         let (lang, shown) = (page.lang.get(), if all.get() { usize::MAX } else { FIRST });
         free.with(|f| {
             f.iter()
@@ -33,9 +34,10 @@ pub(super) fn Notices() -> AnyView {
                     .into_any()
                 })
                 .collect::<Vec<_>>()
+                .into_any()
         })
-    };
-    let warning_rows = move || {
+    });
+    let warning_rows = part(move || {
         let lang = page.lang.get();
         warnings.with(|w| {
             w.iter()
@@ -49,22 +51,23 @@ pub(super) fn Notices() -> AnyView {
                     .into_any()
                 })
                 .collect::<Vec<_>>()
+                .into_any()
         })
-    };
+    });
     view! {
-        <section class="notices warnings" aria-labelledby="warnings-title" hidden=move || warnings.with(Vec::is_empty)>
+        <section class="notices warnings" aria-labelledby="warnings-title" hidden=when(move || warnings.with(Vec::is_empty))>
             <h2 id="warnings-title">{page.t(labels::WARNINGS)}</h2>
             <ul data-testid="warnings">{warning_rows}</ul>
         </section>
-        <section class="notices free" aria-labelledby="free-title" hidden=move || free.with(Vec::is_empty)>
+        <section class="notices free" aria-labelledby="free-title" hidden=when(move || free.with(Vec::is_empty))>
             <h2 id="free-title">{page.t(labels::FREE)}</h2>
             <p class="quiet">{page.t(labels::FREE_NOTE)}</p>
             <ul data-testid="free">{free_rows}</ul>
             <button
                 type="button"
                 class="link"
-                hidden=move || all.get() || free.with(Vec::len) <= FIRST
-                on:click=move |_| all.set(true)
+                hidden=when(move || all.get() || free.with(Vec::len) <= FIRST)
+                on:click=click(move || all.set(true))
             >
                 {page.t(labels::FREE_MORE)}
             </button>

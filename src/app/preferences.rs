@@ -2,8 +2,8 @@
 
 use super::page::{Page, Theme, usual_currency};
 use crate::text::{Lang, labels};
-use gloo::storage::{LocalStorage, Storage};
 use leptos::prelude::*;
+use web_sys::Storage;
 
 const LANG_KEY: &str = "enough-gpu.lang";
 const THEME_KEY: &str = "enough-gpu.theme";
@@ -33,7 +33,7 @@ pub(super) fn follow(page: Page) {
 pub(super) fn set_language(page: Page, lang: Lang) {
     let before = page.lang.get_untracked();
     page.lang.set(lang);
-    let _ = LocalStorage::set(LANG_KEY, lang.id());
+    store(LANG_KEY, lang.id());
     // A currency that nobody chose goes with the language.
     if page.project.with_untracked(|p| p.budget.limit.is_none() && p.budget.currency == usual_currency(before)) {
         page.project.update(|p| p.budget.currency = usual_currency(lang));
@@ -43,7 +43,7 @@ pub(super) fn set_language(page: Page, lang: Lang) {
 /// Changes the colours, for good.
 pub(super) fn toggle_theme(page: Page) {
     page.theme.update(|t| *t = if *t == Theme::Dark { Theme::Light } else { Theme::Dark });
-    let _ = LocalStorage::set(THEME_KEY, theme_id(page.theme.get_untracked()));
+    store(THEME_KEY, theme_id(page.theme.get_untracked()));
 }
 
 const fn theme_id(theme: Theme) -> &'static str {
@@ -53,9 +53,19 @@ const fn theme_id(theme: Theme) -> &'static str {
     }
 }
 
-/// What was stored, if storage is allowed at all.
+/// The browser's storage, where it is allowed: not in private windows, nor in sandboxed frames.
+fn storage() -> Option<Storage> {
+    window().local_storage().ok().flatten()
+}
+
 fn stored(key: &str) -> Option<String> {
-    LocalStorage::get(key).ok()
+    storage()?.get_item(key).ok().flatten()
+}
+
+fn store(key: &str, value: &str) {
+    if let Some(storage) = storage() {
+        let _ = storage.set_item(key, value);
+    }
 }
 
 /// The first of the browser's languages that the page speaks; English for readers of neither.

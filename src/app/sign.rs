@@ -14,7 +14,7 @@ pub(super) const fn tone_id(tone: Tone) -> &'static str {
 }
 
 /// Check, wave, cross or dot in a filled circle.
-pub(super) fn sign(tone: Tone) -> impl IntoView {
+pub(super) fn sign(tone: Tone) -> AnyView {
     let path = match tone {
         Tone::Good => "M5.2 10.4l3.2 3.2 6.4-7",
         Tone::Tight => "M4.8 11.4c1.7-3 3.4-3 5.2-1.4s3.5 1.6 5.2-1.4",
@@ -27,4 +27,5 @@ pub(super) fn sign(tone: Tone) -> impl IntoView {
             <path d=path />
         </svg>
     }
+    .into_any()
 }

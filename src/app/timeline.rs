@@ -2,6 +2,7 @@
 
 use super::bar::part_id;
 use super::geometry::{HEIGHT, WIDTH, percent, timeline};
+use super::live::{part, when};
 use super::page::{Page, page};
 use crate::advise::Advice;
 use crate::estimate::{self, TimelinePoint};
@@ -33,14 +34,14 @@ pub(super) fn Timeline() -> AnyView {
         <details
             class="timeline"
             data-testid="timeline"
-            hidden=move || !there.get()
+            hidden=when(move || !there.get())
             on:toggle=move |event| open.set(event_target::<HtmlDetailsElement>(&event).open())
         >
             <summary>{page.t(labels::TIMELINE)}</summary>
-            {move || {
+            {part(move || {
                 let points = points.get();
-                page.advice.with(|a| a.as_ref().ok().filter(|_| points.len() > 1).map(|a| picture(page, a, &points)))
-            }}
+                page.advice.with(|a| a.as_ref().ok().filter(|_| points.len() > 1).map(|a| picture(page, a, &points)).into_any())
+            })}
         </details>
     }
     .into_any()
