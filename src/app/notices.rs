@@ -24,7 +24,7 @@ pub(super) fn Notices() -> AnyView {
                     let tight = choice.tight.then(|| labels::TIGHT.text(lang));
                     view! {
                         <li>
-                            <b>{text::free_choice(choice)}</b>
+                            <b>{text::free_choice(lang, choice)}</b>
                             <span class="detail">{text::free_card(lang, choice, page.catalog)}</span>
                             <span class="detail">{text::free_limits(lang, choice)}</span>
                             {tight.map(|word| view! { <span class="tag">{word}</span> })}

@@ -1,5 +1,6 @@
 //! Cards: warnings, picks, prices, free notebooks.
 
+use super::names::{offer, provider};
 use super::numbers::{about_hours, money, month, plain, significant_hours};
 use super::{Lang, Message, both, say};
 use crate::advise::{Buy, CardWarning, FreeChoice, Pick, Rent};
@@ -100,7 +101,7 @@ pub const fn pick(pick: Pick) -> Message {
 /// The rental of the run, in two lines: what it costs, and per hour at whom and when.
 pub fn rent(lang: Lang, rent: &Rent) -> (String, String) {
     let per_hour = money(lang, rent.per_hour, rent.rough);
-    let (who, date) = (rent.provider, month(lang, rent.as_of));
+    let (who, date) = (provider(lang, rent.provider), month(lang, rent.as_of));
     let first = match rent.run {
         Some(run) => money(lang, run, rent.rough),
         None => say!(lang, "{per_hour} 每小时", "{per_hour} an hour"),
@@ -144,11 +145,12 @@ fn over(budget: &Budget, price: Option<Money>) -> bool {
 }
 
 /// A free notebook: the platform and its offer.
-pub fn free_choice(free: &FreeChoice) -> String {
+pub fn free_choice(lang: Lang, free: &FreeChoice) -> String {
+    let platform = provider(lang, free.platform);
     if free.offer.is_empty() || free.offer == free.platform {
-        free.platform.to_string()
+        platform.to_string()
     } else {
-        format!("{} · {}", free.platform, free.offer)
+        format!("{platform} · {}", offer(lang, free.offer))
     }
 }
 

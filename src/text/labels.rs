@@ -67,8 +67,8 @@ messages! {
     NOT_ENOUGH_ALONE = "单用还不够", "not enough alone";
 
     CARDS = "用什么卡？买还是租？", "Which card? Rent or buy?";
-    CARDS_NOTE = "按这个项目排的序。价格带月份；前面有 ~ 的是大概数。",
-        "Ranked for this project. Prices carry their month; ~ marks a rough one.";
+    CARDS_NOTE = "按这个项目排的序，租的都多算一小时装环境。价格带月份；前面有 ~ 的是大概数。",
+        "Ranked for this project, with an hour of set-up for each rental. Prices carry their month; ~ marks a rough one.";
     CARD = "显卡", "Card";
     FIT = "装得下吗", "Fits?";
     HEADROOM = "余量", "Headroom";

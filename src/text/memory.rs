@@ -93,11 +93,12 @@ pub fn why(lang: Lang, project: &Project, memory: &MemoryEstimate, catalog: &Cat
     let Some((part, bytes)) = parts.first().copied() else { return String::new() };
     let when = when(memory.moment).text(lang);
     let (name, share) = (named(lang, part), percent(bytes.0 as f64 / total));
-    let first = say!(lang, "{when}，那一刻{name}占了 {bytes}（{share}）", "{when}; {name} then take {bytes} ({share})");
+    let first =
+        say!(lang, "{when}，那一刻{name}占了 {bytes}（{share}）", "{when}. Largest then: {name}, {bytes} ({share})");
     // A second part is worth naming where it weighs in.
     let second = parts.get(1).filter(|(_, bytes)| bytes.0 as f64 > total * 0.15).map(|(part, bytes)| {
         let (name, share) = (named(lang, *part), percent(bytes.0 as f64 / total));
-        say!(lang, "，其次是{name} {bytes}（{share}）", ", {name} {bytes} ({share})")
+        say!(lang, "，其次是{name} {bytes}（{share}）", "; then {name}, {bytes} ({share})")
     });
     let end = lang.pick("。", ". ");
     format!("{first}{}{end}{}", second.unwrap_or_default(), reason(lang, part, project, memory, catalog))

@@ -12,6 +12,7 @@ mod fields;
 mod fixes;
 pub mod labels;
 mod memory;
+mod names;
 mod next;
 pub mod numbers;
 mod oom;
@@ -25,6 +26,7 @@ pub use choices::choice;
 pub use fields::{error, field, hint, unit};
 pub use fixes::{fix, fix_detail, gain, more_fixes, pace, risk};
 pub use memory::{method_note, moment, part, part_detail, timeline_summary, why};
+pub use names::says_no_gpu;
 pub use next::{Action, Next, next};
 pub use oom::{out_of_memory, out_of_memory_intro};
 

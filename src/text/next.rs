@@ -1,8 +1,9 @@
 //! The one next step: what to do first, and the click that does it where there is one.
 
+use super::names::{before, between, provider};
 use super::numbers::{about_hours, hours, money};
 use super::{Lang, say};
-use crate::advise::{Advice, CardChoice, FixKind, FreeChoice, Pick, Verdict};
+use crate::advise::{Advice, CardChoice, CardWarning, FixKind, FreeChoice, Pick, Verdict};
 use crate::catalog::Catalog;
 use crate::project::Project;
 
@@ -37,11 +38,7 @@ impl Next {
 /// What to do first.
 pub fn next(lang: Lang, project: &Project, advice: &Advice, catalog: &Catalog) -> Next {
     match advice.verdict {
-        Verdict::NoGpuNeeded { .. } => Next::say(say!(
-            lang,
-            "现在的电脑就够了，别买，直接开始。",
-            "The computer you have will do. Buy nothing, just start."
-        )),
+        Verdict::NoGpuNeeded { hours_on_cpu } => no_gpu_needed(lang, hours_on_cpu, advice),
         Verdict::Fits { .. } => fits(lang, project, advice, catalog),
         Verdict::Tight { .. } => tight(lang, advice),
         Verdict::RunsOut { .. } => plan(lang, advice).unwrap_or_else(|| elsewhere(lang, advice, catalog)),
@@ -49,10 +46,64 @@ pub fn next(lang: Lang, project: &Project, advice: &Advice, catalog: &Catalog) -
     }
 }
 
+/// Nothing to buy; where the processor takes its time, a free notebook that does not.
+fn no_gpu_needed(lang: Lang, hours_on_cpu: f64, advice: &Advice) -> Next {
+    /// Above this, somebody who learns would rather not wait.
+    const WAITING_HOURS: f64 = 0.5;
+    let near = |f: &&FreeChoice| f.china == (lang == Lang::Zh);
+    let soon = |f: &&FreeChoice| !f.tight && f.hours.is_some_and(|h| h < hours_on_cpu / 4.0);
+    let free = || advice.free.iter().filter(soon).find(near).or_else(|| advice.free.iter().find(soon));
+    let quicker = if hours_on_cpu > WAITING_HOURS { free() } else { None };
+    Next::say(
+        match quicker.and_then(|f| Some((between(lang, provider(lang, f.platform)), about_hours(lang, f.hours?)))) {
+            Some((platform, time)) => say!(
+                lang,
+                "现在的电脑就够了，别买，直接开始。不想等，就用{platform}的免费显卡，{time}跑完。",
+                "The computer you have will do. Buy nothing, just start. If you would rather not wait: the free card at {platform} takes {time}."
+            ),
+            None => {
+                say!(
+                    lang,
+                    "现在的电脑就够了，别买，直接开始。",
+                    "The computer you have will do. Buy nothing, just start."
+                )
+            }
+        },
+    )
+}
+
+/// What stands in the way of a card on which the run would fit: its software.
+fn software(lang: Lang, advice: &Advice) -> Option<String> {
+    let bars = [CardWarning::NoQuantization, CardWarning::RocmOverride, CardWarning::OtherStack, CardWarning::Dropped];
+    let mut names = Vec::new();
+    for bar in bars.into_iter().filter(|bar| advice.warnings.contains(bar)) {
+        let name = super::warning(bar).text(lang);
+        names.push(match lang {
+            Lang::Zh => name.to_string(),
+            Lang::En => uncapital(name),
+        });
+    }
+    (!names.is_empty()).then(|| names.join(lang.pick("、", ", ")))
+}
+
 fn fits(lang: Lang, project: &Project, advice: &Advice, catalog: &Catalog) -> Next {
     /// Above this, waiting is the problem and not the memory.
     const LONG_HOURS: f64 = 24.0 * 7.0;
     let run = advice.time.map(|t| t.run.hours());
+    if let Some(bars) = software(lang, advice) {
+        return Next::say(match run.map(|h| about_hours(lang, h)) {
+            Some(time) => say!(
+                lang,
+                "显存够，先过软件这一关：{bars}（下面“这张卡要注意”里有说明）。先跑通 20 步；全程{time}。",
+                "Memory is enough; software comes first: {bars} (explained below under the card's notes). Get 20 steps running; all of it takes {time}."
+            ),
+            None => say!(
+                lang,
+                "显存够，先过软件这一关：{bars}（下面“这张卡要注意”里有说明）。先跑通 20 步。",
+                "Memory is enough; software comes first: {bars} (explained below under the card's notes). Get 20 steps running."
+            ),
+        });
+    }
     if let Some(run) = run.filter(|h| *h > LONG_HOURS) {
         let long = hours(lang, run);
         if let Some((name, other, price)) = faster(lang, advice, run, catalog) {
@@ -99,8 +150,8 @@ fn tight(lang: Lang, advice: &Advice) -> Next {
             Next {
                 sentence: say!(
                     lang,
-                    "先{name}，就稳了；或者先跑 20 步，看看 nvidia-smi。",
-                    "{name} and you are safe; or run 20 steps and watch nvidia-smi."
+                    "用上“{name}”就稳了；或者先跑 20 步，看看 nvidia-smi。",
+                    "To be safe, {name}; or run 20 steps and watch nvidia-smi."
                 ),
                 action: Action::Fix(at),
             }
@@ -146,11 +197,17 @@ fn named(lang: Lang, kind: FixKind) -> String {
     let name = super::fix(lang, kind);
     match lang {
         Lang::Zh => name,
-        Lang::En => {
-            let mut letters = name.chars();
-            letters.next().map(|first| first.to_lowercase().chain(letters).collect()).unwrap_or_default()
-        }
+        Lang::En => uncapital(&name),
     }
+}
+
+fn uncapital(text: &str) -> String {
+    let mut letters = text.chars();
+    // An abbreviation keeps its capitals.
+    if text.chars().nth(1).is_some_and(char::is_uppercase) {
+        return text.to_string();
+    }
+    letters.next().map(|first| first.to_lowercase().chain(letters).collect()).unwrap_or_default()
 }
 
 /// Somewhere else: a free notebook, a rental, a card to buy.
@@ -158,16 +215,16 @@ fn elsewhere(lang: Lang, advice: &Advice, catalog: &Catalog) -> Next {
     let near = |f: &&&FreeChoice| f.china == (lang == Lang::Zh);
     let enough: Vec<&FreeChoice> = advice.free.iter().filter(|f| !f.tight && f.sessions <= 3).collect();
     if let Some(free) = enough.iter().find(near).or(enough.first()) {
-        let (platform, limits) = (free.platform, super::free_limits(lang, free));
+        let (platform, limits) = (before(lang, provider(lang, free.platform)), super::free_limits(lang, free));
         return Next::say(match super::free_card(lang, free, catalog) {
             Some(card) => say!(
                 lang,
-                "先别急着买：{platform} 有免费的 {card}，够用。{limits}。",
+                "先别急着买：{platform}有免费的 {card}，够用。{limits}。",
                 "Don't buy yet: {platform} lends a free {card}, and that is enough. {limits}."
             ),
             None => say!(
                 lang,
-                "先别急着买：{platform} 的免费额度就够。{limits}。",
+                "先别急着买：{platform}的免费额度就够。{limits}。",
                 "Don't buy yet: the free {platform} is enough. {limits}."
             ),
         });
@@ -180,20 +237,20 @@ fn elsewhere(lang: Lang, advice: &Advice, catalog: &Catalog) -> Next {
         .find(|c| c.rent.is_some() && c.pick == Some(Pick::Cheapest))
         .or_else(|| advice.cards.iter().filter(usable).find(|c| c.rent.is_some()));
     if let Some((choice, rent)) = rented.and_then(|c| c.rent.map(|r| (c, r))) {
-        let (name, who) = (card_name(choice, catalog), rent.provider);
+        let (name, who) = (card_name(choice, catalog), before(lang, provider(lang, rent.provider)));
         let per_hour = money(lang, rent.per_hour, rent.rough);
         let sentence = match (rent.run, choice.time) {
             (Some(run), Some(time)) => {
                 let (run, time) = (money(lang, run, rent.rough), about_hours(lang, time.run.hours()));
                 say!(
                     lang,
-                    "先别急着买，租两小时试试：{who} 的 {name}，每小时 {per_hour}；整个跑完{time}，{run}。",
+                    "先别急着买，租两小时试试：{who}的 {name}，每小时 {per_hour}；整个跑完{time}，{run}。",
                     "Don't buy yet: two rented hours will tell you. {name} at {who}, {per_hour} an hour; {time} and {run} for the whole run."
                 )
             }
             _ => say!(
                 lang,
-                "先别急着买，租两小时试试：{who} 的 {name}，每小时 {per_hour}。",
+                "先别急着买，租两小时试试：{who}的 {name}，每小时 {per_hour}。",
                 "Don't buy yet: two rented hours will tell you. {name} at {who}, {per_hour} an hour."
             ),
         };

@@ -1,0 +1,148 @@
+//! Names of companies and their offers, as people in each language know them.
+
+use super::Lang;
+
+/// Providers under the name they have in Chinese.
+const PROVIDERS: &[(&str, &str)] = &[
+    ("Alibaba Cloud", "阿里云"),
+    ("Alibaba Cloud PAI-DSW", "阿里云 PAI-DSW"),
+    ("Alibaba Tianchi", "阿里天池"),
+    ("Baidu AI Studio", "百度飞桨 AI Studio"),
+    ("Huawei Cloud", "华为云"),
+    ("Huawei ModelArts", "华为云 ModelArts"),
+    ("ModelScope", "魔搭 ModelScope"),
+    ("Tencent Cloud", "腾讯云"),
+];
+
+/// Offers whose name holds English words.
+const OFFERS: &[(&str, &str)] = &[
+    ("free T4", "免费 T4"),
+    ("compute units T4", "计算单元 T4"),
+    ("compute units L4", "计算单元 L4"),
+    ("compute units A100 40 GB", "计算单元 A100 40 GB"),
+    ("compute units A100 80 GB", "计算单元 A100 80 GB"),
+    ("compute units G4 (RTX PRO 6000)", "计算单元 G4（RTX PRO 6000）"),
+    ("subscription", "订阅"),
+    ("Free plan credits", "免费套餐额度"),
+    ("Free-GPU (M4000 8 GB) or Free-P5000 (16 GB)", "免费 M4000 8 GB 或 P5000 16 GB"),
+    ("H200 slice", "H200 切片"),
+    ("Starter credits", "新用户额度"),
+    ("new customer credit", "新用户额度"),
+    ("student credit", "学生额度"),
+    ("student discount", "学生优惠"),
+    ("trial (A10 or V100 class)", "试用（A10 或 V100 级）"),
+    ("Notebook GPU", "免费 GPU 实例"),
+    ("Ascend 910 / A100 / V100 tasks", "昇腾 910、A100、V100 任务"),
+    ("A100 slices 10-50%", "A100 切片 10% 到 50%"),
+    ("free Notebook (P100 or Ascend)", "免费 Notebook（P100 或昇腾）"),
+];
+
+/// What people type who have no card to train on: nothing, a processor, graphics inside the processor.
+const NO_GPU: &[&str] = &[
+    "no",
+    "none",
+    "no gpu",
+    "no card",
+    "i have no gpu",
+    "cpu",
+    "igpu",
+    "integrated",
+    "无",
+    "没",
+    "没有",
+    "没卡",
+    "没有卡",
+    "没显卡",
+    "没有显卡",
+    "无显卡",
+    "无卡",
+    "集显",
+    "核显",
+    "集成显卡",
+    "处理器",
+];
+
+/// Whether a text says that there is no card to train on.
+pub fn says_no_gpu(text: &str) -> bool {
+    NO_GPU.contains(&text.trim().to_lowercase().as_str())
+}
+
+/// A name between Chinese words: with a space beside each end that is Latin.
+pub(super) fn between(lang: Lang, name: &str) -> String {
+    format!("{}{}", if lang == Lang::Zh && latin(name.chars().next()) { " " } else { "" }, before(lang, name))
+}
+
+/// A name before Chinese words, after a stop: with a space if it ends in Latin letters.
+pub(super) fn before(lang: Lang, name: &str) -> String {
+    format!("{name}{}", if lang == Lang::Zh && latin(name.chars().last()) { " " } else { "" })
+}
+
+fn latin(letter: Option<char>) -> bool {
+    letter.is_some_and(|c| c.is_ascii())
+}
+
+/// Who rents or lends: `Gpushare (恒源云)` is 恒源云 in Chinese.
+pub(super) fn provider(lang: Lang, name: &'static str) -> &'static str {
+    if lang == Lang::En {
+        return name;
+    }
+    if let Some(chinese) = listed(PROVIDERS, name) {
+        return chinese;
+    }
+    let inner = name.split_once(" (").and_then(|(_, rest)| rest.strip_suffix(')'));
+    inner.filter(|inner| inner.chars().any(is_chinese)).unwrap_or(name)
+}
+
+/// What a platform calls the thing it lends.
+pub(super) fn offer(lang: Lang, name: &'static str) -> &'static str {
+    match lang {
+        Lang::En => name,
+        Lang::Zh => listed(OFFERS, name).unwrap_or(name),
+    }
+}
+
+fn listed(table: &[(&str, &'static str)], name: &str) -> Option<&'static str> {
+    table.iter().find(|(english, _)| *english == name).map(|(_, chinese)| *chinese)
+}
+
+const fn is_chinese(letter: char) -> bool {
+    matches!(letter, '\u{4e00}'..='\u{9fff}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::catalog::Catalog;
+
+    #[test]
+    fn offers_have_no_english_words_in_chinese() {
+        for free in Catalog::bundled().free.iter() {
+            let name = offer(Lang::Zh, free.offer);
+            let words = name.split(|c: char| !c.is_ascii_alphabetic()).filter(|w| w.len() > 3);
+            // Names of things, not words.
+            let left: Vec<&str> = words.filter(|w| !["Notebook", "xlarge"].contains(w)).collect();
+            assert!(left.is_empty(), "{}: {name}", free.platform);
+        }
+    }
+
+    #[test]
+    fn names_stand_well_among_chinese() {
+        assert_eq!(between(Lang::Zh, "魔搭 ModelScope"), "魔搭 ModelScope ");
+        assert_eq!(between(Lang::Zh, "Kaggle"), " Kaggle ");
+        assert_eq!(between(Lang::Zh, "阿里天池"), "阿里天池");
+        assert_eq!(between(Lang::En, "Kaggle"), "Kaggle");
+    }
+
+    #[test]
+    fn having_no_card_is_said_in_many_ways() {
+        assert!(says_no_gpu("没有") && says_no_gpu(" CPU ") && says_no_gpu("No GPU") && !says_no_gpu("4090"));
+    }
+
+    #[test]
+    fn companies_go_by_the_name_people_know() {
+        assert_eq!(provider(Lang::Zh, "Gpushare (恒源云)"), "恒源云");
+        assert_eq!(provider(Lang::En, "Gpushare (恒源云)"), "Gpushare (恒源云)");
+        assert_eq!(provider(Lang::Zh, "Verda (DataCrunch)"), "Verda (DataCrunch)");
+        assert_eq!(provider(Lang::Zh, "Tencent Cloud"), "腾讯云");
+    }
+}
