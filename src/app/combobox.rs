@@ -92,7 +92,7 @@ impl Combo {
         if text.trim() == name {
             return;
         }
-        self.page.choose(self.field, text.trim());
+        self.page.choose(self.field, options::meant(self.field, text.trim()));
     }
 
     fn step(self, forward: bool, by: usize) {

@@ -3,7 +3,7 @@
 use crate::catalog::{Catalog, Domain, Gpu, Model, Preset};
 use crate::project::{CustomModel, Field, fields, search};
 use crate::text::numbers::counted;
-use crate::text::{Lang, accelerator_family, both, featured, labels, preset_group};
+use crate::text::{Lang, accelerator_family, both, featured, labels, preset_group, says_no_gpu};
 
 /// Rows shown at once; the rest is a few letters away.
 const MOST: usize = 80;
@@ -34,6 +34,9 @@ pub(super) fn groups(lang: Lang, field: Field, query: &str, catalog: &Catalog) -
     let mut found = match (field, query.is_empty()) {
         (Field::Gpu, true) => all_cards(lang, catalog),
         (Field::Gpu, false) => {
+            if says_no_gpu(query) {
+                return vec![no_cards(lang)];
+            }
             let found = search::rank_gpus(query, catalog, MOST).into_iter().map(|g| card(lang, g));
             best(lang, found.collect())
         }
@@ -58,6 +61,11 @@ pub(super) fn groups(lang: Lang, field: Field, query: &str, catalog: &Catalog) -
     }
     found.retain(|g| !g.items.is_empty());
     found
+}
+
+/// The id that a text left in a field means where it is no name; else the text.
+pub(super) fn meant(field: Field, text: &str) -> &str {
+    if field == Field::Gpu && says_no_gpu(text) { fields::NO_GPU } else { text }
 }
 
 /// The name of what is chosen.
@@ -115,15 +123,20 @@ fn grouped<T>(rows: impl Iterator<Item = T>, heading: impl Fn(&T) -> String, ite
     groups
 }
 
-fn all_cards(lang: Lang, catalog: &Catalog) -> Vec<Group> {
+/// No card at all, or none chosen.
+fn no_cards(lang: Lang) -> Group {
     let special = |id: &str, name: &str| Item { id: id.to_string(), name: name.to_string(), detail: String::new() };
-    let mut groups = vec![Group {
+    Group {
         name: labels::GROUP_NOTHING.text(lang).to_string(),
         items: vec![
-            special("", labels::CARD_NONE_CHOSEN.text(lang)),
             special(fields::NO_GPU, labels::CARD_NO_GPU.text(lang)),
+            special("", labels::CARD_NONE_CHOSEN.text(lang)),
         ],
-    }];
+    }
+}
+
+fn all_cards(lang: Lang, catalog: &Catalog) -> Vec<Group> {
+    let mut groups = vec![no_cards(lang)];
     groups.extend(grouped(catalog.gpus.iter(), |g| accelerator_family(g).text(lang).to_string(), |g| card(lang, g)));
     groups
 }
