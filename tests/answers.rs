@@ -293,10 +293,10 @@ const PLANS: &[Plan] = &[
         lacks: &["Lora"],
         risk: QualityRisk::None,
     },
-    // Whisper small at 16 clips: half of them at a time.
+    // Whisper small at 16 clips with checkpointing runs on a free T4 (huggingface/blog); 8 GB take half of them at a time.
     Plan {
         preset: "whisper-ft",
-        gpu: "rtx-3060-12gb",
+        gpu: "rtx-3070",
         has: &["SmallerMicroBatch"],
         lacks: &["ShorterAudio"],
         risk: QualityRisk::None,
