@@ -68,6 +68,6 @@ fn walk(bencher: Bencher<'_, '_>, layers: u32, walk: Walk) {
 fn recommendation(bencher: Bencher<'_, '_>, preset: &str) {
     let catalog = Catalog::bundled();
     let mut project = Project::from_preset(catalog.preset(preset).unwrap(), &catalog);
-    project.hardware.gpu = "rtx-4060-ti-16gb".to_owned();
+    project.hardware.gpu = String::from("rtx-4060-ti-16gb");
     bencher.bench(|| advise::advise(black_box(&project), &catalog));
 }
