@@ -20,10 +20,7 @@ pub fn reserved(model: &LanguageModel, config: &StepConfig) -> Result<Bytes, Can
     if program.groups.iter().map(|g| g.repeat).sum::<u64>() > DEEPEST {
         return Ok(step::run(&program, config, Walk::Ends).peak);
     }
-    let mut allocator = step::Allocator::default();
-    step::lay_out(&program, config, &mut allocator);
-    step::run_observed(&program, config, Walk::Full, &mut allocator);
-    Ok(Bytes(allocator.peak()))
+    Ok(step::steady_step(&program, config))
 }
 
 /// Largest number of bytes that the sums are trusted with: a thousand petabytes.
@@ -82,8 +79,14 @@ pub fn reserved_for(project: &Project, model: &LanguageModel, gpu: Option<&Gpu>)
     let quick = memory(project, model, gpu)?;
     let model = &as_written(project, model);
     let plan = Plan::of(project, model, gpu);
-    let cached = reserved(model, &plan.config)? - step(model, &plan.config, Walk::Ends)?.peak;
-    Ok(quick.allocated + cached)
+    let program = network::language(model, &plan.config);
+    if program.groups.iter().map(|g| g.repeat).sum::<u64>() > DEEPEST {
+        return Ok(quick.reserved);
+    }
+    let held = step::first_steps(&program, &plan.config);
+    // On a full card what is only cached goes back before anything fails.
+    let room = gpu.map_or(Bytes(u64::MAX), |g| g.usable - (quick.card - quick.reserved));
+    Ok((quick.allocated + (held.reserved - held.allocated)).min(room).max(quick.reserved))
 }
 
 /// The course of one step, for the picture: at most `points` points.

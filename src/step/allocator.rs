@@ -30,6 +30,8 @@ struct Block {
 pub struct Allocator {
     reserved: u64,
     peak: u64,
+    live: u64,
+    live_peak: u64,
     blocks: Vec<Block>,
     /// Free blocks by size: small segments, large segments.
     free: [BTreeSet<(u64, u32)>; 2],
@@ -41,6 +43,11 @@ impl Allocator {
     /// What it holds at the most.
     pub fn peak(&self) -> u64 {
         self.peak
+    }
+
+    /// Most that was in use.
+    pub fn live_peak(&self) -> u64 {
+        self.live_peak
     }
 
     fn block(&mut self, size: u64, previous: u32, next: u32, small: bool) -> u32 {
@@ -82,11 +89,14 @@ impl Allocator {
             self.blocks[remainder as usize].free = true;
             self.free[pool].insert((rest, remainder));
         }
+        self.live += self.blocks[at].size;
+        self.live_peak = self.live_peak.max(self.live);
         id
     }
 
     fn give(&mut self, id: u32) {
         let at = id as usize;
+        self.live = self.live.saturating_sub(self.blocks[at].size);
         let pool = usize::from(!self.blocks[at].small);
         let next = self.blocks[at].next;
         if next != NONE && self.blocks[next as usize].free {
@@ -118,6 +128,26 @@ impl Allocator {
     /// Memory that stays for good: weights, optimizer state.
     pub fn resident(&mut self, bytes: u64) {
         self.take(bytes);
+    }
+
+    /// Pieces that are all there before the first of them goes.
+    pub(super) fn together(&mut self, sizes: &[u64]) {
+        let blocks: Vec<u32> = sizes.iter().map(|&bytes| self.take(bytes)).collect();
+        for id in blocks {
+            self.give(id);
+        }
+    }
+
+    /// What the run that was watched has left: its gradients. The next run counts its storages anew.
+    pub(super) fn left(&mut self) -> Vec<u32> {
+        std::mem::take(&mut self.owner).into_iter().filter(|&id| id != NONE).collect()
+    }
+
+    /// Gives back what a run had left.
+    pub(super) fn drop_left(&mut self, left: Vec<u32>) {
+        for id in left {
+            self.give(id);
+        }
     }
 }
 

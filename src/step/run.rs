@@ -240,6 +240,7 @@ pub fn run_observed<O: Observer>(program: &Program, config: &StepConfig, walk: W
     // What the step takes may come instead of the gradients (they are dropped once copied to fp32).
     m.live[Category::Temporaries as usize] = update.temporary;
     m.note(0);
+    m.drop_held();
     StepResult {
         peak: Bytes(m.peak),
         phase: m.peak_phase,
@@ -532,6 +533,14 @@ impl<'p, O: Observer> Machine<'p, O> {
         }
     }
 
+    /// The next step's outputs take the place of what the caller held.
+    fn drop_held(&mut self) {
+        let cell = std::mem::replace(&mut self.slots[SLOTS - 1], NOTHING);
+        if let Some(&cell) = self.cells.get(cell as usize) {
+            self.release(cell.storage);
+        }
+    }
+
     fn backward_all(&mut self) {
         let mut at_mark = self.live;
         let mut delta_from = self.live;
@@ -781,19 +790,4 @@ impl<'p, O: Observer> Machine<'p, O> {
             self.cells[target as usize].grad = merged;
         }
     }
-}
-
-/// Puts weights and optimizer state into a simulated allocator, tensor by tensor, as they lie there between steps.
-pub fn lay_out(program: &Program, config: &StepConfig, allocator: &mut super::Allocator) {
-    for w in &program.weights {
-        let state = optimizer::update(std::slice::from_ref(w), config).state / w.times.max(1);
-        for _ in 0..w.times {
-            allocator.resident(w.stored);
-            if w.trained && state > 0 {
-                allocator.resident(state / 2);
-                allocator.resident(state - state / 2);
-            }
-        }
-    }
-    allocator.resident(program.batch_bytes);
 }

@@ -9,7 +9,7 @@ use crate::network::diffusion::{Latents, diffusion};
 use crate::network::speech::{Sound, speech};
 use crate::network::vision::{Pictures, vision};
 use crate::project::{Method, Offload, Optimizer, Project, Sharding};
-use crate::step::{self, Allocator, Category, Live, Observer, Phase, Shards, StepConfig, StepResult, Task, Walk};
+use crate::step::{self, Category, Live, Observer, Phase, Shards, StepConfig, StepResult, Task, Walk};
 use crate::units::{Bytes, GIB};
 
 /// Slack of the caching allocator beside live tensors when the card is nearly full.
@@ -143,10 +143,7 @@ impl Planned {
         if operators > SIMULATED_OPERATORS {
             return TYPICAL_RESERVED;
         }
-        let mut allocator = Allocator::default();
-        step::lay_out(&self.program, &self.config, &mut allocator);
-        step::run_observed(&self.program, &self.config, Walk::Full, &mut allocator);
-        allocator.peak() as f64 / peak.0.max(1) as f64
+        step::steady_step(&self.program, &self.config).0 as f64 / peak.0.max(1) as f64
     }
 
     /// The course of the step in at most `points` points.

@@ -1,0 +1,127 @@
+//! What the caching allocator holds over the first steps of a run.
+//!
+//! Optimizer states are made by the first step, after its activations have come and gone: they are cut out of the large
+//! blocks that the allocator has kept, and the next step finds those blocks too small. Gradients that are kept from step
+//! to step do the same.
+
+use super::allocator::Allocator;
+use super::optimizer;
+use super::run::{Walk, run_observed};
+use crate::network::{Dtype, Program, StepConfig, StepImpl, Weight, round};
+use crate::project::Optimizer;
+use crate::units::Bytes;
+
+/// What is held and what of it is in use, each at its most.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Held {
+    /// `torch.cuda.max_memory_reserved`.
+    pub reserved: Bytes,
+    /// `torch.cuda.max_memory_allocated`.
+    pub allocated: Bytes,
+}
+
+/// Steps until the allocator needs nothing new: the first makes states and gradients, the second finds them there.
+const STEPS: usize = 2;
+
+/// Loads the model and runs the first steps of training it.
+pub fn first_steps(program: &Program, config: &StepConfig) -> Held {
+    let mut allocator = Allocator::default();
+    for w in &program.weights {
+        for _ in 0..w.times {
+            allocator.resident(w.stored);
+            if config.master_weights && w.trained {
+                allocator.resident(full(w));
+            }
+        }
+    }
+    allocator.resident(program.batch_bytes);
+    let first = StepConfig {
+        accumulation: 1,
+        code: crate::network::Code { zeroes_gradients: false, ..config.code },
+        ..*config
+    };
+    let later = StepConfig { accumulation: 2, ..*config };
+    let mut gradients = Vec::new();
+    for step in 0..STEPS {
+        let mut fresh = gradients.is_empty();
+        // Two micro-batches show what more would.
+        for _ in 0..config.accumulation.clamp(1, 2) {
+            let how = if fresh { &first } else { &later };
+            run_observed(program, how, Walk::Full, &mut allocator);
+            let left = allocator.left();
+            if fresh {
+                gradients = left;
+                fresh = false;
+            } else {
+                allocator.drop_left(left);
+            }
+        }
+        update(program, config, step == 0, &mut allocator);
+        if !config.code.zeroes_gradients {
+            allocator.drop_left(std::mem::take(&mut gradients));
+        }
+    }
+    Held { reserved: Bytes(allocator.peak()), allocated: Bytes(allocator.live_peak()) }
+}
+
+/// One step as it goes when everything that stays is there already and nothing else is cached.
+pub fn steady_step(program: &Program, config: &StepConfig) -> Bytes {
+    let mut allocator = Allocator::default();
+    for w in &program.weights {
+        let state = optimizer::update(std::slice::from_ref(w), config).state / w.times.max(1);
+        for _ in 0..w.times {
+            allocator.resident(w.stored);
+            if w.trained && state > 0 {
+                allocator.resident(state / 2);
+                allocator.resident(state - state / 2);
+            }
+        }
+    }
+    allocator.resident(program.batch_bytes);
+    run_observed(program, config, Walk::Full, &mut allocator);
+    Bytes(allocator.peak())
+}
+
+const fn full(w: &Weight) -> u64 {
+    round(w.numel.saturating_mul(Dtype::F32.bytes()))
+}
+
+/// The optimizer's step; the first makes the states.
+fn update(program: &Program, config: &StepConfig, first: bool, allocator: &mut Allocator) {
+    let trained = program.weights.iter().filter(|w| w.trained);
+    // Paged states are in unified memory, outside the allocator (bitsandbytes `get_paged`).
+    let paged = matches!(config.optimizer, Optimizer::PagedAdamW | Optimizer::PagedAdamW8bit);
+    if first && !paged {
+        for w in trained.clone() {
+            let masters = if config.master_weights { full(w) } else { 0 };
+            let state =
+                (optimizer::update(std::slice::from_ref(w), config).state / w.times.max(1)).saturating_sub(masters);
+            for _ in 0..w.times {
+                if state > 0 {
+                    allocator.resident(state / 2);
+                    allocator.resident(state - state / 2);
+                }
+            }
+        }
+    }
+    let alone = StepConfig { master_weights: false, ..*config };
+    let mut pieces = Vec::new();
+    for w in trained {
+        let one = optimizer::update(std::slice::from_ref(&Weight { times: 1, ..*w }), &alone).temporary;
+        for _ in 0..w.times {
+            if config.master_weights {
+                pieces.push(full(w));
+            }
+            if one > 0 {
+                pieces.push(one);
+            }
+        }
+    }
+    if config.optimizer_impl == StepImpl::Foreach || config.master_weights {
+        allocator.together(&pieces);
+    } else {
+        for piece in pieces {
+            allocator.together(&[piece]);
+        }
+    }
+}
