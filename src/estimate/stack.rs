@@ -122,6 +122,7 @@ impl Stack {
                     zeroes_gradients: true,
                     // Models of a repository's own; transformers called the kernel already.
                     written_gelu: self.own_models,
+                    keeps_softmax_input: true,
                     ..self.code
                 },
                 ..self
@@ -137,6 +138,11 @@ pub fn flash(gpu: Option<&Gpu>) -> bool {
         Vendor::Amd => !g.architecture.starts_with("RDNA 2") && !g.architecture.starts_with("GCN"),
         _ => false,
     })
+}
+
+/// NVIDIA's cards of 2020 and later.
+fn ampere(gpu: Option<&Gpu>) -> bool {
+    gpu.is_some_and(|g| g.vendor == Vendor::Nvidia && g.compute_capability.is_some_and(|c| c >= 8.0))
 }
 
 /// A step with everything that was left open decided.
@@ -177,7 +183,9 @@ pub fn configure(project: &Project, layers: u64, task: Task, gpu: Option<&Gpu>) 
         master_weights: project.precision == Precision::MasterBf16 && !adapters,
         quantization,
         kbit_prepare: stack.kbit_prepare && quantization.is_some(),
-        code: stack.code,
+        // Ampere came with CUDA 11, and with it code that calls the kernel of GELU (`bias_gelu_training` of
+        // NVIDIA/DeepLearningExamples `BERT/modeling.py`; PyTorch 1.7 is the first for it).
+        code: Code { written_gelu: stack.code.written_gelu && !ampere(gpu), ..stack.code },
         adapter: if pure || stack.half_adapters { half } else { Dtype::F32 },
         optimizer: project.optimizer,
         optimizer_impl: match project.optimizer_impl {

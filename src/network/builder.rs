@@ -64,6 +64,8 @@ pub(crate) struct Builder {
     times: u64,
     /// Autocast format.
     pub(crate) autocast: Option<Dtype>,
+    /// Softmax keeps its input too.
+    pub(crate) keeps_softmax_input: bool,
     slots: [Option<Tensor>; super::SLOTS],
 }
 
@@ -77,6 +79,7 @@ impl Builder {
             outlasting: NONE,
             times: 1,
             autocast,
+            keeps_softmax_input: false,
             slots: [None; super::SLOTS],
         }
     }
@@ -413,8 +416,19 @@ impl Builder {
 
     /// `softmax(dim=-1, dtype=float32)` and plain softmax (which autocast runs in fp32 too).
     pub(crate) fn softmax(&mut self, t: Tensor, upcast: bool) -> Tensor {
-        let t = if upcast || self.autocast.is_some() { self.cast(t, Dtype::F32) } else { t };
-        self.unary(t, Keep::Output, 0)
+        let input = u8::from(self.keeps_softmax_input);
+        let kept = Op { backward: Backward::Fresh, saves: SAVE_OUT | input, ..BLANK };
+        if self.autocast.is_some() {
+            let t = self.cast(t, Dtype::F32);
+            return self.emit(&[t], t.rows, t.cols, Dtype::F32, kept);
+        }
+        if upcast && t.dtype != Dtype::F32 {
+            // What is kept is the input as it came.
+            let half = Op { backward: Backward::Fresh, saves: input, ..BLANK };
+            let wide = self.emit(&[t], t.rows, t.cols, Dtype::F32, half);
+            return self.unary(wide, Keep::Output, 0);
+        }
+        self.emit(&[t], t.rows, t.cols, t.dtype, kept)
     }
 
     /// `native_layer_norm`: keeps its input and, per row, mean and deviation. Autocast runs it in fp32.

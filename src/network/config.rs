@@ -156,6 +156,9 @@ pub struct Code {
     /// GELU is a formula of the error function, and every step of it keeps its result (`gelu`, `bias_gelu` of BERT's code
     /// before PyTorch had a kernel: NVIDIA/DeepLearningExamples `BERT/modeling.py`, google-research/bert).
     pub written_gelu: bool,
+    /// Softmax and log-softmax keep their input beside their output (`derivatives.yaml` before `PyTorch` 1.11:
+    /// pytorch/pytorch#64000).
+    pub keeps_softmax_input: bool,
     /// Adapters, gated MLP, norms and rotary embedding are functions of the library's own that keep no more than they
     /// need: the input of a layer with an adapter in 16 bit, gate and up of the MLP; rotation happens in place
     /// (unslothai/unsloth `kernels/fast_lora.py`, `rms_layernorm.py`, `rope_embedding.py`).

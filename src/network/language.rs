@@ -413,7 +413,8 @@ pub(crate) fn cross_entropy(n: &mut Layers, x: Tensor, head: Head) {
     }
     let wide = if upcast { n.b.cast(logits, Dtype::F32) } else { logits };
     let wide = n.b.as_logits(wide);
-    let kernel = Kernel { saves: SAVE_OUT, kind: Kind::Logits, ..Kernel::default() };
+    let saves = SAVE_OUT | u8::from(n.b.keeps_softmax_input);
+    let kernel = Kernel { saves, kind: Kind::Logits, ..Kernel::default() };
     let mut log_probabilities = n.b.fused(&[wide], tokens, vocab, wide.dtype, kernel);
     if n.config.autocast.is_some() && wide.dtype.is_half() {
         // `cross_entropy` runs log-softmax as it comes; autocast then wants `nll_loss` in fp32.

@@ -38,8 +38,10 @@ pub(crate) struct Layers<'c> {
 
 impl<'c> Layers<'c> {
     pub(crate) fn new(config: &'c StepConfig) -> Self {
+        let mut b = Builder::new(config.autocast);
+        b.keeps_softmax_input = config.code.keeps_softmax_input;
         Self {
-            b: Builder::new(config.autocast),
+            b,
             config,
             trained: matches!(config.trained, Trained::All),
             adapts_attention_out: true,

@@ -99,7 +99,8 @@ fn attention(n: &mut Layers, queries: Tensor, keys: Tensor, source: u64, target:
 
 /// Label smoothing: log-probabilities in fp32, the target's and their mean.
 fn smoothed_loss(n: &mut Layers, logits: Tensor) {
-    let saved = Kernel { saves: SAVE_OUT, kind: Kind::Logits, ..Kernel::default() };
+    let saves = SAVE_OUT | u8::from(n.b.keeps_softmax_input);
+    let saved = Kernel { saves, kind: Kind::Logits, ..Kernel::default() };
     let logs = n.b.fused(&[logits], logits.rows, logits.cols, Dtype::F32, saved);
     let target = n.b.fused(&[logs], logits.rows, 1, Dtype::F32, Kernel::default());
     let mean = n.b.fused(&[logs], logits.rows, 1, Dtype::F32, Kernel::default());
