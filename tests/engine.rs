@@ -5,9 +5,10 @@ use enough_gpu::catalog::{Catalog, LanguageKind, LanguageModel};
 use enough_gpu::estimate::language::step;
 use enough_gpu::estimate::stack::Stack;
 use enough_gpu::network;
+use enough_gpu::network::diffusion::{Latents, diffusion};
 use enough_gpu::project::{Checkpointing, Framework, Lora, LoraTargets, Optimizer, Runtime};
 use enough_gpu::step::{
-    AttentionKernel, Code, Dtype, Loss, Quantization, Shards, StepConfig, StepImpl, Task, Trained, Walk,
+    AttentionKernel, Code, Dtype, Loss, Quantization, Shards, StepConfig, StepImpl, Task, Trained, Walk, run,
 };
 
 fn config(batch: u64, sequence: u64) -> StepConfig {
@@ -210,4 +211,30 @@ fn programs_have_the_models_parameters() {
     println!("{seen} programs, {} off: {off:?}", off.len());
     assert!(seen > 250);
     assert!(off.len() * 20 <= seen, "{} of {seen}: {off:?}", off.len());
+}
+
+/// The same for denoisers; and a walk that variants share gives each what its own walk gives.
+#[test]
+fn blocks_of_denoisers_need_not_be_walked() {
+    let side = 256;
+    let latents = Latents { height: side, width: side, frames: 1, encoders: false, text_parameters: 0 };
+    for id in enough_gpu::network::diffusion::ids() {
+        for (k, config) in settings().iter().enumerate() {
+            let program = diffusion(id, latents, config).unwrap_or_else(|| panic!("{id}"));
+            let ends = run(&program, config, Walk::Ends);
+            assert_eq!(ends, run(&program, config, Walk::Full), "{id}, setting {k}");
+            let walked = enough_gpu::step::walk(&program, config);
+            let several = |n: u64, times: u64| if n > 1 { n * times } else { n };
+            for times in [1, 2, 512] {
+                let s = config.shards;
+                let shards = Shards {
+                    weights: several(s.weights, times),
+                    gradients: several(s.gradients, times),
+                    optimizer: times,
+                };
+                let variant = StepConfig { shards, accumulation: several(config.accumulation, times), ..*config };
+                assert_eq!(walked.step(&program, &variant), run(&program, &variant, Walk::Ends), "{id}, setting {k}");
+            }
+        }
+    }
 }

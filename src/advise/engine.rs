@@ -3,7 +3,7 @@
 
 use crate::catalog::{Catalog, Gpu};
 use crate::estimate::time::{Workload, has_flash};
-use crate::estimate::{CannotEstimate, MemoryEstimate, TimeEstimate, overhead};
+use crate::estimate::{CannotEstimate, MemoryEstimate, TimeEstimate, Walks, overhead};
 use crate::project::{Project, Sharding};
 use crate::units::Bytes;
 use std::cell::RefCell;
@@ -19,17 +19,18 @@ pub(super) trait Engine {
 /// The estimates of this crate.
 pub(super) struct Estimates<'a> {
     catalog: &'a Catalog,
+    walks: Walks,
 }
 
 impl<'a> Estimates<'a> {
     pub(super) fn of(catalog: &'a Catalog) -> Self {
-        Self { catalog }
+        Self { catalog, walks: Walks::default() }
     }
 }
 
 impl Engine for Estimates<'_> {
     fn memory(&self, project: &Project, gpu: Option<&Gpu>) -> Result<MemoryEstimate, CannotEstimate> {
-        crate::estimate::memory(project, gpu, self.catalog)
+        crate::estimate::memory_among(project, gpu, self.catalog, &self.walks)
     }
 
     fn workload(&self, project: &Project, flash: bool) -> Result<Workload, CannotEstimate> {

@@ -7,6 +7,7 @@ pub mod measured;
 pub mod overhead;
 pub mod stack;
 pub mod time;
+pub use measured::Walks;
 pub use time::time;
 
 use crate::catalog::{Catalog, Gpu};
@@ -185,10 +186,20 @@ pub enum CannotEstimate {
 /// Memory of one training step of `project` on one of its cards. `gpu` decides kernels (flash attention needs
 /// Ampere) and overheads; without one a typical current card is assumed.
 pub fn memory(project: &Project, gpu: Option<&Gpu>, catalog: &Catalog) -> Result<MemoryEstimate, CannotEstimate> {
+    memory_among(project, gpu, catalog, &Walks::default())
+}
+
+/// The same for one of several variants of a project, which share what is the same for them.
+pub fn memory_among(
+    project: &Project,
+    gpu: Option<&Gpu>,
+    catalog: &Catalog,
+    walks: &Walks,
+) -> Result<MemoryEstimate, CannotEstimate> {
     match subject(project, catalog)? {
         Subject::Custom(model) => language::memory(project, &model, gpu),
         Subject::Language(model) => language::memory(project, model, gpu),
-        Subject::Other(model) => measured::memory(project, model, gpu),
+        Subject::Other(model) => measured::memory(project, model, gpu, walks),
     }
 }
 

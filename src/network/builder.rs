@@ -97,7 +97,7 @@ impl Builder {
         segment.checkpointed = checkpointed;
         segment.is_loss = is_loss;
         self.outlasting = NONE;
-        segment.drops = last_uses(&segment);
+        last_uses(&mut segment);
         self.copies.clear();
         self.members.push(segment);
     }
@@ -148,6 +148,9 @@ impl Builder {
 
     pub(super) fn value(&mut self, rows: u64, cols: u64, dtype: Dtype, kind: Kind, alias_of: Id, grad: bool) -> Tensor {
         let id = self.segment.values.len() as Id;
+        if let Kind::Input(slot) = kind {
+            self.segment.inputs.push((id, slot));
+        }
         let numel = rows.saturating_mul(cols);
         self.segment.values.push(Value { bytes: bytes(numel, dtype), numel, dtype, kind, alias_of, grad });
         Tensor { id, rows, cols, dtype, grad }
@@ -576,32 +579,53 @@ pub(super) const BLANK: Op = Op {
     cached: false,
     logits_aux: false,
     weight_view: false,
+    drops_from: 0,
     flops: 0.0,
 };
 
 const _: () = assert!(BLOCK == 512);
 
 /// For each operator the values that nobody reads after it; what goes to a slot stays.
-fn last_uses(segment: &Segment) -> Vec<(u16, Id)> {
-    let mut last = vec![None; segment.values.len()];
+fn last_uses(segment: &mut Segment) {
+    const NEVER: u16 = u16::MAX;
+    let mut last = vec![NEVER; segment.values.len()];
     for (k, op) in segment.ops.iter().enumerate() {
-        for &id in &op.inputs {
+        let outs = op.out..op.out.saturating_add(Id::from(op.outs));
+        for id in op.inputs.into_iter().chain(outs) {
             if let Some(l) = last.get_mut(id as usize) {
-                *l = Some(k as u16);
-            }
-        }
-        for id in op.out..op.out.saturating_add(Id::from(op.outs)) {
-            if let Some(l) = last.get_mut(id as usize) {
-                *l = Some(k as u16);
+                *l = k as u16;
             }
         }
     }
     for (_, id) in &segment.outputs {
         if let Some(l) = last.get_mut(*id as usize) {
-            *l = None;
+            *l = NEVER;
         }
     }
-    let mut drops: Vec<(u16, Id)> = last.iter().enumerate().filter_map(|(id, k)| k.map(|k| (k, id as Id))).collect();
-    drops.sort_unstable();
-    drops
+    // Sorted by counting: how many each operator drops, where its part begins, and then each value into its place.
+    let mut count = 0;
+    for op in &mut segment.ops {
+        op.drops_from = 0;
+    }
+    for &k in &last {
+        if let Some(op) = segment.ops.get_mut(k as usize) {
+            op.drops_from += 1;
+            count += 1;
+        }
+    }
+    let mut next = count;
+    for op in segment.ops.iter_mut().rev() {
+        next -= op.drops_from;
+        op.drops_from = next;
+    }
+    let mut places: Vec<u16> = segment.ops.iter().map(|op| op.drops_from).collect();
+    segment.drops = vec![NONE; count as usize];
+    for (id, &k) in last.iter().enumerate() {
+        if let Some(place) = places.get_mut(k as usize) {
+            if let Some(slot) = segment.drops.get_mut(*place as usize) {
+                *slot = id as Id;
+            }
+            *place += 1;
+        }
+    }
 }

@@ -100,6 +100,8 @@ pub struct Op {
     pub logits_aux: bool,
     /// The second input's gradient arrives as a transposed view: autograd does not add to it in place.
     pub weight_view: bool,
+    /// Where in [`Segment::drops`] those begin whose last use in forward is this operator.
+    pub drops_from: u16,
     /// Floating-point operations, forward.
     pub flops: f64,
 }
@@ -111,8 +113,10 @@ pub struct Segment {
     pub values: Vec<Value>,
     /// Operators in the order of forward.
     pub ops: Vec<Op>,
-    /// Values that are dropped after each operator: `drops[k]` are those whose last use in forward is operator `k`.
-    pub drops: Vec<(u16, Id)>,
+    /// Values in the order in which their last use in forward comes: see [`Op::drops_from`].
+    pub drops: Vec<Id>,
+    /// Values that come from slots.
+    pub inputs: Vec<(Id, Slot)>,
     /// What it leaves in slots.
     pub outputs: Vec<(Slot, Id)>,
     /// Saved inputs only, computed again in backward.

@@ -2,6 +2,7 @@
 
 mod allocator;
 mod optimizer;
+mod peaks;
 mod reserve;
 mod run;
 

@@ -5,14 +5,18 @@
 //! keep their inputs and run forward again inside backward (stopping early once everything that was saved is there),
 //! and autocast's copies of trained weights live until autocast is left.
 //!
-//! Repeated groups need not be walked one by one: between the second and the last but one repetition every live total
-//! is affine in the repetition, so its highest point lies at one of the ends, which are walked.
+//! Repeated groups need not be walked one by one: from the second repetition to the last but one (in backward) every
+//! live total is affine in the repetition, so its highest point lies at one of the two. One of them is walked, and its
+//! highest points are taken over to the other.
+//!
+//! What a step costs beside its walk (weights, optimizer, division over cards) is added by [`Walked::step`], so one walk
+//! serves all of these.
 
 use super::optimizer;
+use super::peaks::{Peak, Peaks};
 use crate::network::{
-    Backward, Group, Id, Kind, NONE, Op, Program, SAVE_AUX, SAVE_OUT, SLOTS, Segment, StepConfig, Value,
+    Backward, Group, Id, Kind, NONE, Op, Program, SAVE_AUX, SAVE_OUT, SLOTS, Segment, StepConfig, StepImpl, Value,
 };
-use crate::network::{Shards, StepImpl};
 use crate::project::Checkpointing;
 use crate::units::Bytes;
 
@@ -115,10 +119,22 @@ struct Storage {
 struct Cell {
     storage: u32,
     grad: u32,
-    /// The cell that its gradient goes to: itself, or the one it came from through a slot.
+    /// The cell that its gradient goes to: the one it came from through a slot, or itself (`NOTHING`).
     source: u32,
     /// The local variable still holds it.
     held: bool,
+}
+
+/// A local variable that holds nothing yet.
+const CELL: Cell = Cell { storage: NOTHING, grad: NOTHING, source: NOTHING, held: true };
+
+/// Where a count arrives after `times` more changes like the one from `before` to `now`.
+pub(super) const fn further(now: u64, before: u64, times: u64) -> u64 {
+    if now >= before {
+        now.saturating_add((now - before).saturating_mul(times))
+    } else {
+        now.saturating_sub((before - now).saturating_mul(times))
+    }
 }
 
 struct Frame<'p> {
@@ -129,11 +145,11 @@ struct Frame<'p> {
 
 enum Played<'p> {
     Frame(Frame<'p>),
-    /// `count` repetitions not walked, each taking this much in forward.
+    /// The repetition after this stands for `count` more that are not walked.
     Skipped {
         count: u64,
     },
-    /// End of a repetition, for measuring in backward.
+    /// Where in backward the repetition begins that stands for others.
     Mark,
 }
 
@@ -148,25 +164,25 @@ struct Machine<'p, O: Observer> {
     cache_multiple: u64,
     live: Live,
     total: u64,
-    base: u64,
     phase: Phase,
-    peak: u64,
-    peak_phase: Phase,
-    at_peak: Live,
     largest: u64,
-    largest_at_peak: u64,
-    peaks: [u64; 3],
+    peaks: Peaks,
     accumulating: bool,
     early_stop: bool,
     /// Inputs of checkpointed segments wait in main memory.
     offloads: bool,
     /// The optimizer takes each gradient as it comes.
     in_backward: bool,
-    shards: Shards,
+    /// Weights are divided over cards; gradients are.
+    divided: (bool, bool),
     /// Whole weights of the segment at work and of the next, where weights are divided.
     gathered: u64,
     /// Gradients that the segment under way has left.
     fresh_gradients: u64,
+    /// Gradients that have been divided, in all; they are not in `live`.
+    reduced: u64,
+    /// Storages that have died: their places are used again.
+    dead: Vec<u32>,
     observer: &'p mut O,
 }
 
@@ -177,41 +193,42 @@ pub fn run(program: &Program, config: &StepConfig, walk: Walk) -> StepResult {
 
 /// The same, with an observer.
 pub fn run_observed<O: Observer>(program: &Program, config: &StepConfig, walk: Walk, observer: &mut O) -> StepResult {
-    let shards = config.shards;
-    let whole = program.weights.iter().map(crate::network::Weight::bytes).fold(program.buffers, u64::saturating_add);
-    let weights = whole / shards.weights.max(1);
-    let mut update = optimizer::update(&program.weights, config);
-    update.state /= shards.optimizer.max(1);
-    update.temporary /= shards.optimizer.max(1);
-    let gradients = optimizer::gradient_bytes(&program.weights) / shards.gradients.max(1);
+    let walked = walk_observed(program, config, walk, observer);
+    let gradients = optimizer::gradient_bytes(&program.weights) / config.shards.gradients.max(1);
+    let last = walked.last(config, gradients, divided_update(program, config));
+    observer.tick(Phase::Optimizer, &last.live, 0);
+    walked.step(program, config)
+}
+
+/// Forward and backward of a step: everything but weights, optimizer, and over how many cards they are divided.
+pub fn walk(program: &Program, config: &StepConfig) -> Walked {
+    walk_observed(program, config, Walk::Ends, &mut ())
+}
+
+fn walk_observed<O: Observer>(program: &Program, config: &StepConfig, walk: Walk, observer: &mut O) -> Walked {
     let accumulating = config.accumulation > 1 || config.code.zeroes_gradients;
-    let steady = weights.saturating_add(update.state).saturating_add(program.batch_bytes);
-    let base = steady.saturating_add(if accumulating { gradients } else { 0 });
     let mut m = Machine {
-        storages: Vec::with_capacity(256),
-        cells: Vec::with_capacity(512),
-        aux: Vec::with_capacity(256),
+        storages: Vec::with_capacity(1024),
+        cells: Vec::with_capacity(4096),
+        aux: Vec::with_capacity(4096),
         slots: [NOTHING; SLOTS],
-        played: Vec::new(),
+        played: Vec::with_capacity(256),
         cache: Vec::new(),
         cache_multiple: 0,
         live: [0; CATEGORIES],
-        total: base,
-        base,
+        total: 0,
         phase: Phase::Forward,
-        peak: base,
-        peak_phase: Phase::Forward,
-        at_peak: [0; CATEGORIES],
         largest: 0,
-        largest_at_peak: 0,
-        peaks: [base; 3],
+        peaks: Peaks::default(),
         accumulating,
         early_stop: !config.reentrant,
         offloads: config.checkpointing == Checkpointing::Offloaded,
         in_backward: config.optimizer_impl == StepImpl::InBackward,
-        shards,
+        divided: (config.shards.weights > 1, config.shards.gradients > 1),
         gathered: 0,
         fresh_gradients: 0,
+        reduced: 0,
+        dead: Vec::new(),
         observer,
     };
     for &(slot, bytes) in &program.globals {
@@ -225,47 +242,106 @@ pub fn run_observed<O: Observer>(program: &Program, config: &StepConfig, walk: W
     m.leave_autocast();
     m.drop_slots();
     let forward_end = m.total;
+    let output = m.held_output();
     m.backward_all();
-    debug_assert!(m.total >= m.base);
-    // Whatever a held output still takes goes with the optimizer step.
-    m.phase = Phase::Optimizer;
-    let gradients_now = if accumulating || m.in_backward { 0 } else { gradients };
+    // Whatever a held output still takes goes with the optimizer step; the next step's output takes its place.
     let held = m.live[Category::Logits as usize];
-    let before = m.base.saturating_add(gradients_now).saturating_add(held);
-    m.live = [0; CATEGORIES];
-    m.live[Category::Logits as usize] = held;
-    m.live[Category::Gradients as usize] = gradients_now;
-    m.total = before;
-    m.largest = update.largest;
-    // What the step takes may come instead of the gradients (they are dropped once copied to fp32).
-    m.live[Category::Temporaries as usize] = update.temporary;
-    m.note(0);
-    m.drop_held();
-    StepResult {
-        peak: Bytes(m.peak),
-        phase: m.peak_phase,
-        at_peak: {
-            let mut at = m.at_peak;
-            if accumulating {
-                at[Category::Gradients as usize] += gradients;
-            }
-            at
-        },
-        largest_at_peak: Bytes(m.largest_at_peak),
-        weights: Bytes(weights),
-        optimizer: Bytes(update.state),
-        batch: Bytes(program.batch_bytes),
-        steady: Bytes(steady),
-        forward_end: Bytes(forward_end),
-        gradients: Bytes(gradients),
-        peaks: m.peaks.map(Bytes),
+    m.release(output);
+    Walked { peaks: m.peaks.all(), forward_end, held }
+}
+
+/// What forward and backward came to: see [`walk`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct Walked {
+    peaks: Vec<Peak>,
+    forward_end: u64,
+    held: u64,
+}
+
+impl Walked {
+    /// The optimizer's step.
+    fn last(&self, config: &StepConfig, gradients: u64, update: optimizer::Update) -> Peak {
+        let gone =
+            config.accumulation > 1 || config.code.zeroes_gradients || config.optimizer_impl == StepImpl::InBackward;
+        let gradients = if gone { 0 } else { gradients };
+        let mut live = [0; CATEGORIES];
+        live[Category::Logits as usize] = self.held;
+        live[Category::Gradients as usize] = gradients;
+        // What the step takes may come instead of the gradients (they are dropped once copied to fp32).
+        live[Category::Temporaries as usize] = update.temporary;
+        let total = gradients.saturating_add(self.held).saturating_add(update.temporary);
+        Peak { total, live, phase: Phase::Optimizer, largest: update.largest, reduced: 0 }
     }
+
+    /// The whole step: with what is resident, and with the optimizer. `config` may differ from the walk's in optimizer,
+    /// in the number of cards that divide and of micro-batches beyond the second.
+    pub fn step(&self, program: &Program, config: &StepConfig) -> StepResult {
+        let shards = config.shards;
+        let whole =
+            program.weights.iter().map(crate::network::Weight::bytes).fold(program.buffers, u64::saturating_add);
+        let weights = whole / shards.weights.max(1);
+        let update = divided_update(program, config);
+        let gradients = optimizer::gradient_bytes(&program.weights) / shards.gradients.max(1);
+        let accumulating = config.accumulation > 1 || config.code.zeroes_gradients;
+        let steady = weights.saturating_add(update.state).saturating_add(program.batch_bytes);
+        let base = steady.saturating_add(if accumulating { gradients } else { 0 });
+        let last = self.last(config, gradients, update);
+        let mut highest = Peak::default();
+        let mut peaks = [base; 3];
+        for peak in self.peaks.iter().chain([&last]) {
+            let divided = peak.reduced / shards.gradients.max(1);
+            let total = peak.total.saturating_add(divided);
+            let part = match peak.phase {
+                Phase::Forward => 0,
+                Phase::Loss | Phase::Backward => 1,
+                Phase::Optimizer => 2,
+            };
+            peaks[part] = peaks[part].max(base.saturating_add(total));
+            if total > highest.total {
+                highest = *peak;
+                highest.total = total;
+                highest.live[Category::Gradients as usize] += divided;
+            }
+        }
+        if accumulating {
+            highest.live[Category::Gradients as usize] += gradients;
+        }
+        StepResult {
+            peak: Bytes(base.saturating_add(highest.total)),
+            phase: highest.phase,
+            at_peak: highest.live,
+            largest_at_peak: Bytes(highest.largest),
+            weights: Bytes(weights),
+            optimizer: Bytes(update.state),
+            batch: Bytes(program.batch_bytes),
+            steady: Bytes(steady),
+            forward_end: Bytes(base.saturating_add(self.forward_end)),
+            gradients: Bytes(gradients),
+            peaks: peaks.map(Bytes),
+        }
+    }
+}
+
+fn divided_update(program: &Program, config: &StepConfig) -> optimizer::Update {
+    let mut update = optimizer::update(&program.weights, config);
+    update.state /= config.shards.optimizer.max(1);
+    update.temporary /= config.shards.optimizer.max(1);
+    update
 }
 
 impl<'p, O: Observer> Machine<'p, O> {
     fn alloc(&mut self, bytes: u64, category: Category) -> u32 {
-        let id = self.storages.len() as u32;
-        self.storages.push(Storage { bytes, refs: 1, category, view: false });
+        let storage = Storage { bytes, refs: 1, category, view: false };
+        let id = match self.dead.pop() {
+            Some(id) => {
+                self.storages[id as usize] = storage;
+                id
+            }
+            None => {
+                self.storages.push(storage);
+                self.storages.len() as u32 - 1
+            }
+        };
         self.live[category as usize] += bytes;
         self.total += bytes;
         self.largest = self.largest.max(bytes);
@@ -292,6 +368,10 @@ impl<'p, O: Observer> Machine<'p, O> {
             self.live[category] = self.live[category].saturating_sub(bytes);
             self.total = self.total.saturating_sub(bytes);
             self.observer.free(storage);
+            // What went to main memory is looked for by its place later.
+            if !self.offloads {
+                self.dead.push(storage);
+            }
         }
     }
 
@@ -307,23 +387,11 @@ impl<'p, O: Observer> Machine<'p, O> {
 
     /// The highest point so far?
     fn note(&mut self, scratch: u64) {
-        let mut total = self.total + scratch;
-        if self.phase == Phase::Optimizer {
-            total += self.live[Category::Temporaries as usize];
-        }
-        let part = match self.phase {
-            Phase::Forward => 0,
-            Phase::Loss | Phase::Backward => 1,
-            Phase::Optimizer => 2,
-        };
-        self.peaks[part] = self.peaks[part].max(total);
-        if total > self.peak {
-            self.peak = total;
-            self.peak_phase = self.phase;
-            self.at_peak = self.live;
-            self.at_peak[Category::Temporaries as usize] += scratch;
-            self.largest_at_peak = self.largest.max(scratch);
-        }
+        self.peaks.note(self.total + scratch, || {
+            let mut live = self.live;
+            live[Category::Temporaries as usize] += scratch;
+            (live, self.phase, self.largest.max(scratch), self.reduced)
+        });
         if scratch > 0 {
             self.observer.scratch(scratch);
         }
@@ -333,52 +401,50 @@ impl<'p, O: Observer> Machine<'p, O> {
 
     fn cell(&mut self, storage: u32) -> u32 {
         let id = self.cells.len() as u32;
-        self.cells.push(Cell { storage, grad: NOTHING, source: id, held: true });
+        self.cells.push(Cell { storage, ..CELL });
         id
     }
 
     fn forward_group(&mut self, group: &'p Group, walk: Walk) {
         let n = group.repeat;
-        if walk == Walk::Full || n <= 4 {
+        if walk == Walk::Full || n <= 3 {
             for _ in 0..n {
-                self.played.push(Played::Mark);
                 self.forward_members(group);
             }
             return;
         }
-        self.played.push(Played::Mark);
         self.forward_members(group);
         let before = self.live;
-        self.cache_multiple = n - 4;
-        self.played.push(Played::Mark);
+        self.cache_multiple = n - 3;
+        self.played.push(Played::Skipped { count: n - 3 });
         self.forward_members(group);
         self.cache_multiple = 0;
-        self.skip(before, n - 4);
-        self.played.push(Played::Skipped { count: n - 4 });
-        for _ in 0..2 {
-            self.played.push(Played::Mark);
-            self.forward_members(group);
-        }
+        self.skip(before, self.reduced, n - 3);
+        self.played.push(Played::Mark);
+        self.forward_members(group);
     }
 
     /// Adds what `count` more repetitions like the one since `before` take.
-    fn skip(&mut self, before: Live, count: u64) {
+    fn skip(&mut self, before: Live, reduced: u64, count: u64) {
         for (now, before) in self.live.iter_mut().zip(before) {
-            let (delta, grew) = if *now >= before { (*now - before, true) } else { (before - *now, false) };
-            let change = delta.saturating_mul(count);
-            if grew {
-                *now = now.saturating_add(change);
-                self.total = self.total.saturating_add(change);
-            } else {
-                *now = now.saturating_sub(change);
-                self.total = self.total.saturating_sub(change);
-            }
+            let (next, total) = (further(*now, before, count), self.total);
+            self.total =
+                if next >= *now { total.saturating_add(next - *now) } else { total.saturating_sub(*now - next) };
+            *now = next;
+        }
+        self.reduced = further(self.reduced, reduced, count);
+    }
+
+    fn enter_phase(&mut self, phase: Phase) {
+        if phase != self.phase {
+            self.phase = phase;
+            self.peaks.close();
         }
     }
 
     fn forward_members(&mut self, group: &'p Group) {
         for segment in &group.members {
-            self.phase = if segment.is_loss { Phase::Loss } else { Phase::Forward };
+            self.enter_phase(if segment.is_loss { Phase::Loss } else { Phase::Forward });
             let frame = self.enter(segment);
             self.gather(segment);
             let saving = !segment.checkpointed;
@@ -394,16 +460,15 @@ impl<'p, O: Observer> Machine<'p, O> {
     /// Fresh cells for a segment; inputs are taken from their slots.
     fn enter(&mut self, segment: &'p Segment) -> Frame<'p> {
         let frame = Frame { segment, cells: self.cells.len() as u32, aux: self.aux.len() as u32 };
-        for value in &segment.values {
-            let id = self.cell(NOTHING);
-            if let Kind::Input(slot) = value.kind {
-                let from = self.slots[slot.0 as usize];
-                if let Some(&origin) = self.cells.get(from as usize) {
-                    self.hold(origin.storage);
-                    let cell = &mut self.cells[id as usize];
-                    cell.storage = origin.storage;
-                    cell.source = origin.source;
-                }
+        self.cells.resize(self.cells.len() + segment.values.len(), CELL);
+        for &(id, slot) in &segment.inputs {
+            let from = self.slots[slot.0 as usize];
+            if let Some(&origin) = self.cells.get(from as usize) {
+                self.hold(origin.storage);
+                let source = if origin.source == NOTHING { from } else { origin.source };
+                let cell = &mut self.cells[frame.cells as usize + id as usize];
+                cell.storage = origin.storage;
+                cell.source = source;
             }
         }
         self.aux.resize(self.aux.len() + segment.ops.len(), NOTHING);
@@ -413,12 +478,10 @@ impl<'p, O: Observer> Machine<'p, O> {
     /// Hands outputs to their slots. A checkpointed segment keeps its inputs until its backward.
     fn leave(&mut self, frame: &Frame<'p>, keep_inputs: bool) {
         if keep_inputs && !self.offloads {
-            for (i, value) in frame.segment.values.iter().enumerate() {
-                if matches!(value.kind, Kind::Input(_)) {
-                    let storage = self.cells[frame.cells as usize + i].storage;
-                    self.hold(storage);
-                    self.recategorize(storage, Category::Activations);
-                }
+            for &(id, _) in &frame.segment.inputs {
+                let storage = self.cells[frame.cells as usize + id as usize].storage;
+                self.hold(storage);
+                self.recategorize(storage, Category::Activations);
             }
         }
         for &(slot, id) in &frame.segment.outputs {
@@ -503,12 +566,10 @@ impl<'p, O: Observer> Machine<'p, O> {
     }
 
     fn drop_after(&mut self, frame: &Frame<'p>, k: usize) {
-        let drops = &frame.segment.drops;
-        let start = drops.partition_point(|&(at, _)| (at as usize) < k);
-        for &(at, id) in &drops[start..] {
-            if at as usize != k {
-                break;
-            }
+        let segment = frame.segment;
+        let from = segment.ops[k].drops_from as usize;
+        let to = segment.ops.get(k + 1).map_or(segment.drops.len(), |next| next.drops_from as usize);
+        for &id in segment.drops.get(from..to).unwrap_or_default() {
             let cell = &mut self.cells[frame.cells as usize + id as usize];
             if std::mem::take(&mut cell.held) {
                 let storage = cell.storage;
@@ -533,35 +594,44 @@ impl<'p, O: Observer> Machine<'p, O> {
         }
     }
 
-    /// The next step's outputs take the place of what the caller held.
-    fn drop_held(&mut self) {
+    /// What the caller holds through backward.
+    fn held_output(&mut self) -> u32 {
         let cell = std::mem::replace(&mut self.slots[SLOTS - 1], NOTHING);
-        if let Some(&cell) = self.cells.get(cell as usize) {
-            self.release(cell.storage);
-        }
+        self.cells.get(cell as usize).map_or(NOTHING, |cell| cell.storage)
     }
 
     fn backward_all(&mut self) {
-        let mut at_mark = self.live;
-        let mut delta_from = self.live;
+        // Live bytes and divided gradients where the repetition under way began.
+        let mut began = (self.live, self.reduced);
         while let Some(played) = self.played.pop() {
             match played {
                 Played::Frame(frame) => {
-                    self.phase = if frame.segment.is_loss { Phase::Loss } else { Phase::Backward };
+                    self.enter_phase(if frame.segment.is_loss { Phase::Loss } else { Phase::Backward });
                     self.backward_frame(&frame);
+                    // Nothing of it is looked at again.
+                    self.cells.truncate(frame.cells as usize);
+                    self.aux.truncate(frame.aux as usize);
                 }
                 Played::Mark => {
-                    delta_from = at_mark;
-                    at_mark = self.live;
+                    self.peaks.close();
+                    began = (self.live, self.reduced);
+                    self.peaks.mark();
                 }
-                Played::Skipped { count } => self.skip(delta_from, count),
+                // The repetition that stands for those not walked is over: it was walked as the last of them.
+                Played::Skipped { count } => {
+                    self.peaks.close();
+                    let (live, reduced) = began;
+                    self.peaks.repeat(&live, &self.live, (reduced, self.reduced), count);
+                    self.skip(live, reduced, count);
+                }
             }
         }
+        self.peaks.close();
     }
 
     /// Divided weights are put together for the segment at work, and for the next one ahead of time.
     fn gather(&mut self, segment: &Segment) {
-        if self.shards.weights > 1 {
+        if self.divided.0 {
             self.gathered = segment.weight_bytes.saturating_mul(2);
             self.total += self.gathered;
             self.live[Category::WeightCopies as usize] += self.gathered;
@@ -584,8 +654,9 @@ impl<'p, O: Observer> Machine<'p, O> {
             let again = self.recompute(frame);
             self.backward_ops(&again);
             // The closure that kept the inputs goes with the graph.
-            for i in 0..segment.values.len() {
-                self.release_input(frame, i);
+            for &(id, _) in &segment.inputs {
+                let storage = self.cells[frame.cells as usize + id as usize].storage;
+                self.release(storage);
             }
         } else {
             self.backward_ops(frame);
@@ -594,50 +665,43 @@ impl<'p, O: Observer> Machine<'p, O> {
         self.divide_gradients();
     }
 
-    fn release_input(&mut self, frame: &Frame<'p>, i: usize) {
-        if matches!(frame.segment.values[i].kind, Kind::Input(_)) {
-            let storage = self.cells[frame.cells as usize + i].storage;
-            self.release(storage);
-        }
-    }
-
     /// Kept inputs come back from main memory.
     fn bring_back(&mut self, frame: &Frame<'p>) {
-        for (i, value) in frame.segment.values.iter().enumerate() {
-            let at = frame.cells as usize + i;
+        for &(id, _) in &frame.segment.inputs {
+            let at = frame.cells as usize + id as usize;
             let dead = self.storages.get(self.cells[at].storage as usize).is_some_and(|s| s.refs == 0);
-            if matches!(value.kind, Kind::Input(_)) && dead {
-                self.cells[at].storage = self.alloc(value.bytes, Category::Activations);
+            if dead {
+                let bytes = frame.segment.values[id as usize].bytes;
+                self.cells[at].storage = self.alloc(bytes, Category::Activations);
             }
         }
     }
 
     /// The segment's gradients are reduced and scattered: each card keeps its part.
     fn divide_gradients(&mut self) {
-        let n = self.shards.gradients.max(1);
         let fresh = std::mem::take(&mut self.fresh_gradients);
-        if n > 1 {
-            let gone = fresh - fresh / n;
-            self.total -= gone;
-            self.live[Category::Gradients as usize] = self.live[Category::Gradients as usize].saturating_sub(gone);
+        if self.divided.1 && fresh > 0 {
+            self.peaks.close();
+            self.total -= fresh;
+            self.live[Category::Gradients as usize] = self.live[Category::Gradients as usize].saturating_sub(fresh);
+            self.reduced += fresh;
         }
     }
 
     fn recompute(&mut self, frame: &Frame<'p>) -> Frame<'p> {
         let segment = frame.segment;
         let again = Frame { segment, cells: self.cells.len() as u32, aux: self.aux.len() as u32 };
-        for i in 0..segment.values.len() {
-            let first = self.cells[frame.cells as usize + i];
-            let is_input = matches!(segment.values[i].kind, Kind::Input(_));
-            let id = self.cell(if is_input { first.storage } else { NOTHING });
-            let cell = &mut self.cells[id as usize];
-            cell.grad = first.grad;
-            if is_input {
-                cell.source = first.source;
-                self.hold(first.storage);
-            } else if matches!(segment.values[i].kind, Kind::Weight { .. }) {
-                cell.source = first.source;
-            }
+        self.cells.resize(self.cells.len() + segment.values.len(), CELL);
+        let (old, new) = (frame.cells as usize, again.cells as usize);
+        for &(id, _) in &segment.inputs {
+            let first = self.cells[old + id as usize];
+            self.hold(first.storage);
+            let cell = &mut self.cells[new + id as usize];
+            cell.storage = first.storage;
+            cell.source = first.source;
+        }
+        for &(_, id) in &segment.outputs {
+            self.cells[new + id as usize].grad = self.cells[old + id as usize].grad;
         }
         self.aux.resize(self.aux.len() + segment.ops.len(), NOTHING);
         let last_saver = segment.ops.iter().rposition(|op| op.saves != 0);
@@ -718,7 +782,7 @@ impl<'p, O: Observer> Machine<'p, O> {
                 let id = self.alloc(value.bytes, category);
                 if i == 1
                     && op.weight_view
-                    && let Some(s) = self.storages.last_mut()
+                    && let Some(s) = self.storages.get_mut(id as usize)
                 {
                     s.view = true;
                 }
@@ -757,7 +821,8 @@ impl<'p, O: Observer> Machine<'p, O> {
     /// A gradient reaches a value: the engine's input buffer, or a weight's `.grad`.
     fn deliver(&mut self, frame: &Frame<'p>, id: Id, grad: u32) {
         let local = frame.cells + u32::from(id);
-        let target = self.cells[local as usize].source;
+        let source = self.cells[local as usize].source;
+        let target = if source == NOTHING { local } else { source };
         let is_weight = matches!(frame.segment.values[id as usize].kind, Kind::Weight { .. });
         let old = self.cells[target as usize].grad;
         let merged = if old == NOTHING {

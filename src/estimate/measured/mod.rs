@@ -20,12 +20,18 @@ use crate::project::{Checkpointing, Field, Method, Precision, Project};
 use crate::units::{Bytes, Flops};
 use phases::Pieces;
 use program::Planned;
+pub use program::Walks;
 
 /// Beyond this no machine helps, and the sums below would lose their meaning.
 const TOO_LARGE: f64 = 1e18;
 
 /// Memory of one training step of a vision, diffusion, audio, vision-language or small model.
-pub fn memory(project: &Project, model: &Model, gpu: Option<&Gpu>) -> Result<MemoryEstimate, CannotEstimate> {
+pub fn memory(
+    project: &Project,
+    model: &Model,
+    gpu: Option<&Gpu>,
+    walks: &Walks,
+) -> Result<MemoryEstimate, CannotEstimate> {
     check(project)?;
     if let Architecture::Vision(v) = &model.architecture
         && project.method.is_adapter()
@@ -34,7 +40,7 @@ pub fn memory(project: &Project, model: &Model, gpu: Option<&Gpu>) -> Result<Mem
         // Adapters sit beside linear layers; a convolutional net has one.
         return Err(CannotEstimate::MethodDoesNotApply);
     }
-    if let Some(planned) = Planned::of(project, model, gpu) {
+    if let Some(planned) = Planned::of(project, model, gpu, walks) {
         return planned.memory(project, gpu);
     }
     let (pieces, method) = match &model.architecture {
@@ -58,16 +64,18 @@ pub fn timeline(project: &Project, model: &Model, gpu: Option<&Gpu>, points: usi
     if check(project).is_err() {
         return Vec::new();
     }
-    match Planned::of(project, model, gpu) {
+    let walks = Walks::default();
+    match Planned::of(project, model, gpu, &walks) {
         Some(planned) => planned.timeline(project, points),
-        None => memory(project, model, gpu).map(|m| m.timeline).unwrap_or_default(),
+        None => memory(project, model, gpu, &walks).map(|m| m.timeline).unwrap_or_default(),
     }
 }
 
 /// Reserved memory on one card by simulating the caching allocator, where the model has a program.
 pub fn reserved(project: &Project, model: &Model, gpu: Option<&Gpu>) -> Result<Bytes, CannotEstimate> {
-    let memory = memory(project, model, gpu)?;
-    Ok(match Planned::of(project, model, gpu) {
+    let walks = Walks::default();
+    let memory = memory(project, model, gpu, &walks)?;
+    Ok(match Planned::of(project, model, gpu, &walks) {
         Some(planned) => planned.reserved(&memory, gpu),
         None => memory.reserved,
     })
@@ -76,7 +84,8 @@ pub fn reserved(project: &Project, model: &Model, gpu: Option<&Gpu>) -> Result<B
 /// Operations of one sample forward and backward, with the forward that checkpointing repeats; `None` where the catalog
 /// does not say enough.
 pub fn flops_per_sample(project: &Project, model: &Model) -> Option<Flops> {
-    let planned = Planned::of(project, model, None).map(|p| p.forward_flops() / project.micro_batch.max(1) as f64);
+    let planned = Planned::of(project, model, None, &Walks::default())
+        .map(|p| p.forward_flops() / project.micro_batch.max(1) as f64);
     let forward = match &model.architecture {
         _ if planned.is_some() => planned?,
         Architecture::Vision(v) => vision::forward_flops(project, v)?,

@@ -9,8 +9,10 @@ use crate::network::diffusion::{Latents, diffusion};
 use crate::network::speech::{Sound, speech};
 use crate::network::vision::{Pictures, vision};
 use crate::project::{Method, Offload, Optimizer, Project, Sharding};
-use crate::step::{self, Category, Live, Observer, Phase, Shards, StepConfig, StepResult, Task, Walk};
+use crate::step::{self, Category, Live, Observer, Phase, Shards, StepConfig, StepResult, Task, Walk, Walked};
 use crate::units::{Bytes, GIB};
+use std::cell::{OnceCell, RefCell};
+use std::rc::Rc;
 
 /// Slack of the caching allocator beside live tensors when the card is nearly full.
 const SLACK: f64 = 0.03;
@@ -23,15 +25,68 @@ const TYPICAL_RESERVED: f64 = 1.04;
 
 /// A project's step, ready to be run.
 pub(super) struct Planned {
-    program: Program,
+    written: Rc<Written>,
     config: StepConfig,
     sharding: Sharding,
     count: u64,
 }
 
+/// A program, and what its walk came to once somebody asked.
+#[derive(Debug)]
+struct Written {
+    program: Program,
+    walked: OnceCell<Walked>,
+}
+
+/// What a program and its walk depend on: the input, and the settings without those that only add to the walk.
+#[derive(Debug, PartialEq)]
+struct Key {
+    model: &'static str,
+    input: Input,
+    config: StepConfig,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Input {
+    Pictures(Pictures),
+    Latents(Latents),
+    Sound(Sound),
+}
+
+/// Programs that have been written and walked: variants of a project that differ in the card, in the number of cards or
+/// in the optimizer share one.
+#[derive(Debug, Default)]
+pub struct Walks(RefCell<Vec<(Key, Rc<Written>)>>);
+
+impl Walks {
+    fn find(&self, model: &'static str, input: Input, config: &StepConfig) -> Option<Rc<Written>> {
+        let mut plain = *config;
+        let several = |n: u64| n.min(2);
+        plain.shards =
+            Shards { weights: several(plain.shards.weights), gradients: several(plain.shards.gradients), optimizer: 1 };
+        plain.accumulation = several(plain.accumulation);
+        plain.optimizer = Optimizer::AdamW;
+        if plain.optimizer_impl != step::StepImpl::InBackward {
+            plain.optimizer_impl = step::StepImpl::Loop;
+        }
+        let key = Key { model, input, config: plain };
+        if let Some((_, written)) = self.0.borrow().iter().find(|(k, _)| *k == key) {
+            return Some(Rc::clone(written));
+        }
+        let program = match input {
+            Input::Pictures(pictures) => vision(model, pictures, config),
+            Input::Latents(latents) => diffusion(model, latents, config),
+            Input::Sound(sound) => speech(model, sound, config),
+        }?;
+        let written = Rc::new(Written { program, walked: OnceCell::new() });
+        self.0.borrow_mut().push((key, Rc::clone(&written)));
+        Some(written)
+    }
+}
+
 impl Planned {
     /// The plan of a model that has a program.
-    pub(super) fn of(project: &Project, model: &Model, gpu: Option<&Gpu>) -> Option<Self> {
+    pub(super) fn of(project: &Project, model: &Model, gpu: Option<&Gpu>, walks: &Walks) -> Option<Self> {
         let mut config = stack::configure(project, 0, Task::Embedding, gpu);
         if project.method == Method::Freeze {
             // Which layers are the lower ones is not known for these models: the coefficients answer.
@@ -51,33 +106,38 @@ impl Planned {
             Sharding::Zero3 | Sharding::Zero3Offload => Shards { weights: count, gradients: count, optimizer: count },
             _ => Shards::default(),
         };
-        let program = match &model.architecture {
+        let input = match &model.architecture {
             Architecture::Vision(_) => {
                 let pretrained = project.method != Method::Scratch;
                 let depth = project.frames;
-                vision(model.id, Pictures { depth, pretrained, ..Pictures::square(project.image_side) }, &config)?
+                Input::Pictures(Pictures { depth, pretrained, ..Pictures::square(project.image_side) })
             }
-            Architecture::Diffusion(d) => {
-                let latents = Latents {
-                    height: project.image_side,
-                    width: project.image_side,
-                    frames: project.frames,
-                    encoders: !project.cached_latents,
-                    text_parameters: d.text_encoders.iter().map(|t| t.params).sum(),
-                };
-                diffusion(model.id, latents, &config)?
-            }
-            Architecture::Other(_) => {
-                speech(model.id, Sound { seconds: project.audio_seconds, tokens: project.sequence }, &config)?
-            }
+            Architecture::Diffusion(d) => Input::Latents(Latents {
+                height: project.image_side,
+                width: project.image_side,
+                frames: project.frames,
+                encoders: !project.cached_latents,
+                text_parameters: d.text_encoders.iter().map(|t| t.params).sum(),
+            }),
+            Architecture::Other(_) => Input::Sound(Sound { seconds: project.audio_seconds, tokens: project.sequence }),
             Architecture::Language(_) => return None,
         };
-        Some(Self { program, config, sharding, count })
+        let written = walks.find(model.id, input, &config)?;
+        Some(Self { written, config, sharding, count })
+    }
+
+    fn program(&self) -> &Program {
+        &self.written.program
+    }
+
+    fn step(&self) -> StepResult {
+        let walked = self.written.walked.get_or_init(|| step::walk(self.program(), &self.config));
+        walked.step(self.program(), &self.config)
     }
 
     /// Memory of the step on one card.
     pub(super) fn memory(&self, project: &Project, gpu: Option<&Gpu>) -> Result<MemoryEstimate, CannotEstimate> {
-        let r = step::run(&self.program, &self.config, Walk::Ends);
+        let r = self.step();
         // Sums of saturated sizes mean nothing.
         if r.peak.0 > 1 << 60 {
             return Err(CannotEstimate::TooLarge);
@@ -102,7 +162,7 @@ impl Planned {
         let outside = overhead::context(gpu)
             + overhead::eager_modules(project.runtime)
             + overhead::workspaces(gpu)
-            + overhead::convolutions(&self.program)
+            + overhead::convolutions(self.program())
             + overhead::communication(project.hardware.count)
             + overhead::desktop(project);
         let needed = allocated + allocated.scale(SLACK);
@@ -126,8 +186,8 @@ impl Planned {
     /// Reserved memory of a step whose tensors take `memory`. On a card with room the caching allocator keeps whatever
     /// once was free and does not fit the next request; before it gives up it lets go of that.
     pub(super) fn reserved(&self, memory: &MemoryEstimate, gpu: Option<&Gpu>) -> Bytes {
-        let peak = step::run(&self.program, &self.config, Walk::Ends).peak;
-        let cached = memory.allocated.scale(self.cached(peak)) + overhead::convolution_workspaces(&self.program);
+        let peak = self.step().peak;
+        let cached = memory.allocated.scale(self.cached(peak)) + overhead::convolution_workspaces(self.program());
         let room = gpu.map_or(cached, |g| g.usable - (memory.card - memory.reserved));
         memory.reserved.max(cached.min(room))
     }
@@ -135,7 +195,7 @@ impl Planned {
     /// What the caching allocator would hold after the step on an endless card, over the live peak.
     fn cached(&self, peak: Bytes) -> f64 {
         let operators: u64 = self
-            .program
+            .program()
             .groups
             .iter()
             .map(|g| g.repeat * g.members.iter().map(|s| s.ops.len() as u64).sum::<u64>())
@@ -143,13 +203,13 @@ impl Planned {
         if operators > SIMULATED_OPERATORS {
             return TYPICAL_RESERVED;
         }
-        step::steady_step(&self.program, &self.config).0 as f64 / peak.0.max(1) as f64
+        step::steady_step(self.program(), &self.config).0 as f64 / peak.0.max(1) as f64
     }
 
     /// The course of the step in at most `points` points.
     pub(super) fn timeline(&self, project: &Project, points: usize) -> Vec<TimelinePoint> {
         let mut course = Course::default();
-        let r = step::run_observed(&self.program, &self.config, Walk::Full, &mut course);
+        let r = step::run_observed(self.program(), &self.config, Walk::Full, &mut course);
         let stretch = course.ticks.len().div_ceil(points.max(1)).max(1);
         let total = |l: &Live| l.iter().sum::<u64>();
         let count = course.ticks.len().max(1) as f64;
@@ -167,7 +227,7 @@ impl Planned {
 
     /// Operations of forward, for all samples of the micro-batch.
     pub(super) fn forward_flops(&self) -> f64 {
-        self.program.forward_flops()
+        self.program().forward_flops()
     }
 
     fn parts(&self, project: &Project, r: &StepResult, live: &Live) -> [Bytes; 7] {

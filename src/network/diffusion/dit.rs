@@ -40,6 +40,9 @@ pub(super) struct Joint {
     table: u64,
 }
 
+/// Ids of [`network`].
+pub(super) const IDS: [&str; 5] = ["sd3-medium", "sd3.5-medium", "sd3.5-large", "flux.1-dev", "flux.1-schnell"];
+
 /// The denoiser with this id.
 pub(super) fn network(id: &str) -> Option<Joint> {
     let sd3 = Joint {

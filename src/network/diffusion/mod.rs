@@ -42,6 +42,11 @@ pub fn diffusion(id: &str, latents: Latents, config: &StepConfig) -> Option<Prog
     Some(n.b.program)
 }
 
+/// Denoisers that have a program.
+pub fn ids() -> impl Iterator<Item = &'static str> {
+    unet::IDS.iter().chain(&dit::IDS).copied()
+}
+
 fn checkpointed(n: &Layers) -> bool {
     n.config.checkpointing != Checkpointing::Off
 }

@@ -29,6 +29,9 @@ pub(super) struct UNet {
     latent: u64,
 }
 
+/// Ids of [`network`].
+pub(super) const IDS: [&str; 4] = ["sd1.5", "sd2.1", "sdxl", "kolors"];
+
 /// The U-Net with this id.
 pub(super) fn network(id: &str) -> Option<UNet> {
     let small = UNet {
@@ -178,7 +181,9 @@ fn transformer(n: &mut Layers, x: Map, net: &UNet, blocks: u64, heads: u64) -> M
     let y = n.group_norm(x, 32, true);
     let y = project(n, y, net.linear);
     let mut y = n.cut(y, false);
-    for times in [1, blocks - 1] {
+    // Where no gradient flows to the first block it is written apart.
+    let runs = if y.t.grad { [blocks, 0] } else { [1, blocks - 1] };
+    for times in runs {
         if times > 0 {
             n.b.repeat(times);
             y = block(n, y, net, heads);
