@@ -27,9 +27,10 @@ pub fn context(gpu: Option<&Gpu>) -> Bytes {
 }
 
 /// Kernels of all libraries, which CUDA before 11.7 loaded with the context: 1,343 MiB on a V100 before the first tensor
-/// (huggingface/transformers `perf_train_gpu_one`) against the 450 of [`context`].
+/// (huggingface/transformers `perf_train_gpu_one`) against the 450 of [`context`]. The same on an A100 whose smallest jobs,
+/// of 3 MiB of tensors, show 1,443 MiB (itu-rad/GPUMemNet, `mlp_data_step2.csv`).
 pub fn eager_modules(runtime: Runtime) -> Bytes {
-    if runtime == Runtime::One { Bytes::from_mib(1343 - 450) } else { Bytes::ZERO }
+    if matches!(runtime, Runtime::One | Runtime::OldDriver) { Bytes::from_mib(1343 - 450) } else { Bytes::ZERO }
 }
 
 /// cuBLAS workspaces: 8 MiB a handle and stream, 32 MiB on Hopper and later (`CUDABlas.cpp`), for forward and backward

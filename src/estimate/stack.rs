@@ -110,7 +110,7 @@ impl Stack {
     #[must_use]
     pub fn at(self, runtime: Runtime) -> Self {
         match runtime {
-            Runtime::Current => self,
+            Runtime::Current | Runtime::OldDriver => self,
             // LitGPT's scripts put the longest sample first then (`get_batch`): no step as long came before it.
             Runtime::Early2 => Self { code: Code { holds_last_loss: false, ..self.code }, ..self },
             Runtime::One => Self {

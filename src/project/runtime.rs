@@ -9,6 +9,9 @@ pub enum Runtime {
     /// What is installed today.
     #[default]
     Current,
+    /// Today's libraries on a driver before 515 (the long-term branches 450 and 470 of data centers): it cannot load kernels
+    /// lazily, so all of them come with the context (CUDA C++ programming guide, lazy loading: "driver support").
+    OldDriver,
     /// `PyTorch` 2.0 and 2.1 with the libraries of 2023.
     Early2,
     /// `PyTorch` 1 with CUDA before 11.7: all kernels are loaded with the context, `zero_grad` keeps gradients.
