@@ -261,6 +261,11 @@ impl Layers<'_> {
         self.line(x, out, (3, 2, 1), true)
     }
 
+    /// A convolution over a line, this wide and without bias, that takes every second place.
+    pub(crate) fn conv_halved_wide(&mut self, x: Map, out: u64, kernel: u64) -> Map {
+        self.line(x, out, (kernel, 2, kernel / 2), false)
+    }
+
     /// A convolution over a line without padding.
     pub(crate) fn conv_line(&mut self, x: Map, out: u64, kernel: u64, stride: u64, bias: bool) -> Map {
         self.line(x, out, (kernel, stride, 0), bias)
@@ -291,7 +296,7 @@ impl Layers<'_> {
 
     /// `convolution`: keeps input and weight, even where only one of them wants a gradient, because backward makes all
     /// three in one kernel.
-    fn convolve(&mut self, x: Tensor, w: Tensor, b: Option<Tensor>, out: u64, rows: u64, flops: f64) -> Tensor {
+    pub(crate) fn convolve(&mut self, x: Tensor, w: Tensor, b: Option<Tensor>, out: u64, rows: u64, flops: f64) -> Tensor {
         let x = self.b.autocast_input(x);
         let w = self.b.autocast_weight(w);
         let b = b.map(|b| self.b.autocast_weight(b));

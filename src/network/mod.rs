@@ -20,6 +20,7 @@ pub mod speech;
 mod style;
 mod transformer_xl;
 pub mod vision;
+mod voice;
 
 pub use config::*;
 pub use language::language;

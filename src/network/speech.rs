@@ -23,6 +23,9 @@ pub struct Sound {
 
 /// The training program of a speech model of the catalog, or `None` where there is no program for it.
 pub fn speech(id: &str, sound: Sound, config: &StepConfig) -> Option<Program> {
+    if let Some(program) = super::voice::voice(id, sound, config) {
+        return Some(program);
+    }
     let mut n = Layers::new(config);
     n.plain_loss = true;
     n.trained = !matches!(config.trained, Trained::Adapters(_) | Trained::Head);

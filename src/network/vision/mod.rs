@@ -7,6 +7,7 @@ mod next;
 mod plain;
 mod residual;
 mod segmentation;
+mod ssd;
 mod swin;
 mod vit;
 
@@ -42,7 +43,7 @@ impl Pictures {
 pub fn vision(id: &str, pictures: Pictures, config: &StepConfig) -> Option<Program> {
     let mut n = Layers::new(config);
     n.trained = !matches!(config.trained, Trained::Adapters(_) | Trained::Head);
-    let whole = [plain::write, segmentation::write, detection::write];
+    let whole = [plain::write, segmentation::write, detection::write, ssd::write];
     let written = whole.iter().find_map(|write| write(&mut n, id, pictures)).or_else(|| {
         let classes = pictures.classes;
         if let Some(net) = residual::network(id) {

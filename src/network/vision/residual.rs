@@ -72,6 +72,19 @@ pub(super) fn stages(n: &mut Layers, x: Map, net: &Residual, pretrained: bool) -
     stages
 }
 
+/// The first three stages, the third at the size of the second (SSD).
+pub(super) fn three_stages(n: &mut Layers, x: Map, net: &Residual) -> Map {
+    let x = n.conv_norm(x, Conv::new(64, 7).stride(2), Act::Relu);
+    let mut x = n.max_pool(x, 3, 2, 1);
+    for (stage, &blocks) in net.blocks.iter().take(3).enumerate() {
+        for index in 0..blocks {
+            let stride = if stage == 1 && index == 0 { 2 } else { 1 };
+            x = block(n, x, net, 64 << stage, stride);
+        }
+    }
+    x
+}
+
 /// As a backbone of segmentation: the last two stages keep their size and are dilated instead. Leaves the maps of both.
 pub(super) fn dilated(n: &mut Layers, x: Map, net: &Residual) -> (Map, Map) {
     let x = n.conv_norm(x, Conv::new(64, 7).stride(2), Act::Relu);
