@@ -296,7 +296,15 @@ impl Layers<'_> {
 
     /// `convolution`: keeps input and weight, even where only one of them wants a gradient, because backward makes all
     /// three in one kernel.
-    pub(crate) fn convolve(&mut self, x: Tensor, w: Tensor, b: Option<Tensor>, out: u64, rows: u64, flops: f64) -> Tensor {
+    pub(crate) fn convolve(
+        &mut self,
+        x: Tensor,
+        w: Tensor,
+        b: Option<Tensor>,
+        out: u64,
+        rows: u64,
+        flops: f64,
+    ) -> Tensor {
         let x = self.b.autocast_input(x);
         let w = self.b.autocast_weight(w);
         let b = b.map(|b| self.b.autocast_weight(b));

@@ -3,7 +3,7 @@
 use super::case::{Case, Domain, Meter, Outcome, Quality, Reason, Subject};
 use super::table::Row;
 use super::{gpus, models, sizes, words};
-use enough_gpu::catalog::{Catalog, Gpu, LanguageKind, LanguageModel, Model};
+use enough_gpu::catalog::{Architecture, Catalog, Gpu, LanguageKind, LanguageModel, Model};
 use enough_gpu::estimate::stack::Stack;
 use enough_gpu::project::{
     BaseFormat, Checkpointing, Framework, Hardware, LanguageTask, Lora, LoraTargets, LossKernel, Method, Objective,
@@ -83,6 +83,11 @@ fn subject(row: &Row<'_>, domain: Domain, gpu: Option<&Gpu>, catalog: &Catalog) 
         let config = forward_only(row);
         return Subject::step(model.clone(), config);
     };
+    // Detection "from scratch" starts from a backbone that has learned ImageNet, fixed batch norms and frozen stem, in every
+    // recipe that does not say otherwise in the model's name (NVIDIA's Mask R-CNN: `e2e_mask_rcnn_R_50_FPN_1x.yaml`).
+    let detects = matches!(&model.architecture, Architecture::Vision(v) if v.kind != "classification");
+    let from_nothing = name.contains("scratch") || !model.id.contains("rcnn");
+    let method = if method == Method::Scratch && detects && !from_nothing { Method::Full } else { method };
     let project = project(row, domain, model, method, objective, gpu);
     Ok(Subject::Project { project: Box::new(project), gpu: gpu.cloned().map(Box::new) })
 }
