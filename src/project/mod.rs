@@ -1,7 +1,8 @@
-//! What the user said: the project, its validation, its presets and (later) its share link.
+//! What the user said: the project, its validation, its presets and its share link.
 
 mod check;
 pub mod fields;
+pub mod link;
 pub mod number;
 mod preset;
 mod relevant;

@@ -1,0 +1,343 @@
+//! The project as a link: `model=qwen2.5-7b&method=qlora&seq=2048&have=rtx-4060-ti-16gb&lang=zh`.
+//!
+//! What stands in an address after `#` (or after `?`, as a blog's author writes it): readable, made to be edited by
+//! hand, and only what differs from the defaults. Keys and the ids of choices are promised: a link that worked once
+//! works in every later version. Anything can be read; what cannot be understood is told and the rest is kept.
+//!
+//! | key | what |
+//! | --- | --- |
+//! | `preset`, `model` | a project or a model of the catalog, by its id or a name that can mean nothing else; `model=custom` with `layers`, `hidden`, `intermediate`, `heads`, `kv-heads`, `vocab`, `tied` |
+//! | `method`, `rank`, `targets`, `dropout`, `frozen` | what is trained |
+//! | `precision`, `base`, `optimizer`, `optimizer-impl`, `checkpointing`, `attention`, `loss`, `offload`, `ema` | how |
+//! | `batch`, `accumulation`, `seq`, `side`, `frames`, `seconds`, `cached-latents`, `block-swap` | the size of a step |
+//! | `objective`, `task`, `framework`, `samples`, `epochs` | the run |
+//! | `have`, `count`, `desktop`, `sharding` | the cards; `have=none` for no GPU |
+//! | `budget`, `currency` | the money |
+//! | `lang`, `theme` | `zh` or `en`; `light` or `dark` |
+//! | `embed`, `lock` | the compact form for a frame in another page; keys that its reader cannot change: `lock=model,method` |
+
+use super::fields::{self, CUSTOM_MODEL, FieldError, NO_GPU};
+use super::{Applied, CustomModel, Field, Project, Typed, apply};
+use crate::catalog::Catalog;
+use crate::units::Currency;
+use std::fmt::Write as _;
+
+/// Keys and their fields, in the order they are written.
+pub const KEYS: &[(&str, Field)] = &[
+    ("preset", Field::Preset),
+    ("model", Field::Model),
+    ("layers", Field::CustomLayers),
+    ("hidden", Field::CustomHidden),
+    ("intermediate", Field::CustomIntermediate),
+    ("heads", Field::CustomHeads),
+    ("kv-heads", Field::CustomKvHeads),
+    ("vocab", Field::CustomVocab),
+    ("method", Field::Method),
+    ("rank", Field::LoraRank),
+    ("targets", Field::LoraTargets),
+    ("dropout", Field::LoraDropout),
+    ("frozen", Field::FrozenShare),
+    ("precision", Field::Precision),
+    ("base", Field::Base),
+    ("optimizer", Field::Optimizer),
+    ("optimizer-impl", Field::OptimizerImpl),
+    ("checkpointing", Field::Checkpointing),
+    ("attention", Field::Attention),
+    ("loss", Field::Loss),
+    ("batch", Field::MicroBatch),
+    ("accumulation", Field::Accumulation),
+    ("seq", Field::Sequence),
+    ("side", Field::ImageSide),
+    ("frames", Field::Frames),
+    ("seconds", Field::AudioSeconds),
+    ("cached-latents", Field::CachedLatents),
+    ("block-swap", Field::BlockSwap),
+    ("ema", Field::Ema),
+    ("offload", Field::Offload),
+    ("objective", Field::Objective),
+    ("task", Field::Task),
+    ("framework", Field::Framework),
+    ("samples", Field::Samples),
+    ("epochs", Field::Epochs),
+    ("have", Field::Gpu),
+    ("count", Field::Count),
+    ("desktop", Field::Desktop),
+    ("sharding", Field::Sharding),
+    ("budget", Field::BudgetLimit),
+    ("currency", Field::Currency),
+];
+
+/// A switch of a custom model that the form does not ask for.
+const TIED: &str = "tied";
+
+/// Keys that say something about the page, with the values they take (none: any).
+const OF_THE_PAGE: &[(&str, &[&str])] =
+    &[("lang", &["zh", "en"]), ("theme", &["light", "dark"]), ("embed", &["", "1", "on"]), ("lock", &[])];
+
+/// A part of a link that was not understood.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Unread {
+    /// The key as written.
+    pub key: String,
+    /// The value as written.
+    pub value: String,
+    /// What is wrong with it.
+    pub why: Why,
+}
+
+/// What is wrong with a part of a link.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Why {
+    /// No such key.
+    Key,
+    /// A known key, but it does not take this value, or not in this link.
+    Value,
+    /// The field does not take the value.
+    Field(Field, FieldError),
+}
+
+/// A link, taken apart.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Link {
+    parts: Vec<Part>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+struct Part {
+    key: String,
+    value: String,
+    /// Behind `?`, where hosts and messengers add keys of their own.
+    in_query: bool,
+}
+
+impl Link {
+    /// Takes the part of an address behind `?` and the part behind `#` apart; with or without these signs.
+    ///
+    /// ```
+    /// use enough_gpu::catalog::Catalog;
+    /// use enough_gpu::project::{Method, link::Link};
+    /// use enough_gpu::units::Currency;
+    ///
+    /// let catalog = Catalog::bundled();
+    /// let link = Link::new("", "#model=qwen2.5-7b&method=qlora&seq=2k&colour=red&lang=zh");
+    /// let (project, unread) = link.project(Currency::Cny, &catalog).expect("it names a model");
+    /// assert_eq!((project.method, project.sequence), (Method::QLora, 2048));
+    /// assert_eq!(unread[0].key, "colour");
+    /// assert_eq!(link.lang(), Some("zh"));
+    /// ```
+    pub fn new(query: &str, fragment: &str) -> Self {
+        let query = query.strip_prefix('?').unwrap_or(query);
+        let mut fragment = fragment.strip_prefix('#').unwrap_or(fragment).to_string();
+        if !fragment.contains('=') && fragment.contains('%') {
+            // Some messengers encode the whole fragment.
+            fragment = decoded(&fragment);
+        }
+        let parts_of = |text: &str, in_query: bool| -> Vec<Part> {
+            text.split('&')
+                .filter(|part| !part.is_empty())
+                .map(|part| {
+                    let (key, value) = part.split_once('=').unwrap_or((part, ""));
+                    Part { key: decoded(key).trim().to_lowercase(), value: decoded(value), in_query }
+                })
+                .collect()
+        };
+        let mut parts = parts_of(query, true);
+        parts.extend(parts_of(&fragment, false));
+        Self { parts }
+    }
+
+    /// The language it asks for: `zh` or `en`.
+    pub fn lang(&self) -> Option<&'static str> {
+        self.one_of("lang")
+    }
+
+    /// The colours it asks for: `light` or `dark`.
+    pub fn theme(&self) -> Option<&'static str> {
+        self.one_of("theme")
+    }
+
+    /// Whether it asks for the compact form for a frame in another page.
+    pub fn embed(&self) -> bool {
+        self.one_of("embed").is_some()
+    }
+
+    /// The fields that its reader cannot change.
+    pub fn locked(&self) -> Vec<Field> {
+        self.value("lock").map(|list| list.split(',').filter_map(field_of).collect()).unwrap_or_default()
+    }
+
+    /// The project it tells of, and what in it was not understood; `None` where it tells of none. `usual` is the
+    /// currency where it names no other.
+    pub fn project(&self, usual: Currency, catalog: &Catalog) -> Option<(Project, Vec<Unread>)> {
+        let mut typed = Typed::new();
+        let mut unread = Vec::new();
+        for part in &self.parts {
+            let refuse = |why| Unread { key: part.key.clone(), value: part.value.clone(), why };
+            if let Some(field) = field_of(&part.key) {
+                typed.insert(field, part.value.clone());
+            } else if let Some((_, values)) = OF_THE_PAGE.iter().find(|(key, _)| *key == part.key) {
+                if !values.is_empty() && !values.contains(&part.value.as_str()) {
+                    unread.push(refuse(Why::Value));
+                }
+            } else if part.key != TIED && !part.in_query {
+                unread.push(refuse(Why::Key));
+            }
+        }
+        if typed.is_empty() && unread.is_empty() {
+            return None;
+        }
+        if typed.get(&Field::Model).is_some_and(|model| model.trim() != CUSTOM_MODEL) {
+            // The numbers of a model that has a name are known.
+            typed.retain(|field, value| {
+                let known = is_custom(*field);
+                if known {
+                    unread.push(Unread { key: key_of(*field).into(), value: value.clone(), why: Why::Value });
+                }
+                !known
+            });
+        }
+        let Applied { mut project, errors } = apply(&plain(usual), &typed, catalog);
+        if let (Some(model), Some(value)) = (project.custom.as_mut(), self.value(TIED)) {
+            model.tied_embeddings = value != "off";
+        }
+        for (field, raw) in &typed {
+            // Also where the form would not show the field: the link said it.
+            let alone = fields::set(&mut project.clone(), *field, raw, catalog).err();
+            if let Some(error) = alone.or_else(|| errors.get(field).cloned()) {
+                unread.push(Unread { key: key_of(*field).into(), value: raw.clone(), why: Why::Field(*field, error) });
+            }
+        }
+        Some((project, unread))
+    }
+
+    /// The last value of a key.
+    fn value(&self, key: &str) -> Option<&str> {
+        self.parts.iter().rev().find(|part| part.key == key).map(|part| part.value.as_str())
+    }
+
+    /// The last value of a key of the page, where it is one that the key takes.
+    fn one_of(&self, key: &str) -> Option<&'static str> {
+        let (_, values) = OF_THE_PAGE.iter().find(|(known, _)| *known == key)?;
+        let value = self.value(key)?;
+        values.iter().find(|known| **known == value).copied()
+    }
+}
+
+/// Writes a project as [`Link::project`] reads it: only what differs from the defaults, or from the preset it started
+/// from.
+pub fn write(project: &Project, usual: Currency, catalog: &Catalog) -> String {
+    let mut link = String::new();
+    let mut add = |key: &str, value: &str| {
+        let sign = if link.is_empty() { "" } else { "&" };
+        // Writing to a String cannot fail.
+        let _ = write!(link, "{sign}{key}={}", encoded(value));
+    };
+    // A preset and a model bring values of their own: what is read after them is compared with those.
+    let mut so_far = plain(usual);
+    for field in [Field::Preset, Field::Model] {
+        let value = fields::get(project, field);
+        if value != fields::get(&so_far, field) && fields::set(&mut so_far, field, &value, catalog).is_ok() {
+            add(key_of(field), &value);
+        }
+    }
+    for (key, field) in KEYS.iter().filter(|(_, field)| !matches!(field, Field::Preset | Field::Model)) {
+        let value = exact(project, *field);
+        let with_limit = *field == Field::Currency && project.budget.limit.is_some();
+        if with_limit || value != exact(&so_far, *field) {
+            add(key, &value);
+        }
+    }
+    let tied = |project: &Project| project.custom.as_ref().is_none_or(|model| model.tied_embeddings);
+    if tied(project) != CustomModel::default().tied_embeddings {
+        add(TIED, "off");
+    }
+    link
+}
+
+/// What a link that says nothing means.
+fn plain(usual: Currency) -> Project {
+    let mut project = Project::default();
+    project.budget.currency = usual;
+    project
+}
+
+/// The value of a field without the rounding of the form.
+fn exact(project: &Project, field: Field) -> String {
+    let value = match field {
+        Field::LoraDropout => project.lora.dropout,
+        Field::FrozenShare => project.frozen_share,
+        Field::AudioSeconds => project.audio_seconds,
+        Field::BlockSwap => project.block_swap,
+        Field::Epochs => project.epochs,
+        Field::BudgetLimit => return project.budget.limit.map(|limit| limit.to_string()).unwrap_or_default(),
+        Field::Gpu if project.hardware.no_gpu => return NO_GPU.to_string(),
+        _ => return fields::get(project, field),
+    };
+    value.to_string()
+}
+
+const fn is_custom(field: Field) -> bool {
+    matches!(
+        field,
+        Field::CustomLayers
+            | Field::CustomHidden
+            | Field::CustomIntermediate
+            | Field::CustomHeads
+            | Field::CustomKvHeads
+            | Field::CustomVocab
+    )
+}
+
+fn field_of(key: &str) -> Option<Field> {
+    let key = key.trim();
+    KEYS.iter().find(|(known, _)| *known == key).map(|(_, field)| *field)
+}
+
+/// The key of a field.
+pub fn key_of(field: Field) -> &'static str {
+    KEYS.iter().find(|(_, known)| *known == field).map_or("", |(key, _)| key)
+}
+
+/// Signs that stand for themselves in a query and in a fragment alike (RFC 3986, unreserved and some more).
+fn is_safe(sign: char) -> bool {
+    sign.is_ascii_alphanumeric() || "-._~,:@/".contains(sign)
+}
+
+fn encoded(value: &str) -> String {
+    let mut text = String::new();
+    for sign in value.chars() {
+        if is_safe(sign) {
+            text.push(sign);
+        } else {
+            let mut bytes = [0; 4];
+            for byte in sign.encode_utf8(&mut bytes).bytes() {
+                let _ = write!(text, "%{byte:02X}");
+            }
+        }
+    }
+    text
+}
+
+/// Percent signs and `+` as a browser's form writes them; what is no encoding stays as it is.
+fn decoded(text: &str) -> String {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let [first, behind @ ..] = rest {
+        let pair = behind.get(..2).and_then(|pair| std::str::from_utf8(pair).ok());
+        match (first, pair.and_then(|pair| u8::from_str_radix(pair, 16).ok())) {
+            (b'%', Some(byte)) => {
+                bytes.push(byte);
+                rest = behind.get(2..).unwrap_or_default();
+            }
+            (b'+', _) => {
+                bytes.push(b' ');
+                rest = behind;
+            }
+            (other, _) => {
+                bytes.push(*other);
+                rest = behind;
+            }
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}

@@ -1,0 +1,200 @@
+//! Links: what they promise, that they bring every project back, and that nothing in them can break the page.
+#![cfg(not(target_arch = "wasm32"))]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use enough_gpu::catalog::Catalog;
+use enough_gpu::project::link::{KEYS, Link, Why, write};
+use enough_gpu::project::{Field, Kind, Project, choices, fields, relevant};
+use enough_gpu::units::Currency;
+
+/// A small generator of numbers (Knuth's MMIX constants): the same cases in every run.
+struct Dice(u64);
+
+impl Dice {
+    fn below(&mut self, end: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) as usize % end.max(1)
+    }
+
+    fn part(&mut self) -> f64 {
+        self.below(1 << 30) as f64 / f64::from(1 << 30)
+    }
+}
+
+/// A text that a field may take.
+fn something(field: Field, project: &Project, catalog: &Catalog, dice: &mut Dice) -> String {
+    match fields::kind(field) {
+        Kind::Number(range) if range.whole => {
+            let most = range.max.min(1e6);
+            (range.min + (dice.part() * dice.part() * (most - range.min)).floor()).to_string()
+        }
+        Kind::Number(range) => (range.min + dice.part() * (range.max.min(1e4) - range.min)).to_string(),
+        Kind::Toggle => ["on", "off"][dice.below(2)].to_string(),
+        Kind::Choice => {
+            let offered = choices(field, project, catalog);
+            offered[dice.below(offered.len())].to_string()
+        }
+        Kind::Search => match (field, dice.below(10)) {
+            (Field::Gpu, 0) => fields::NO_GPU.to_string(),
+            (Field::Gpu, _) => catalog.gpus[dice.below(catalog.gpus.len())].id.to_string(),
+            (Field::Model, 0) => fields::CUSTOM_MODEL.to_string(),
+            (Field::Model, _) => catalog.models[dice.below(catalog.models.len())].id.to_string(),
+            _ => catalog.presets[dice.below(catalog.presets.len())].id.to_string(),
+        },
+    }
+}
+
+#[test]
+fn every_project_comes_back() {
+    let catalog = Catalog::bundled();
+    let mut dice = Dice(1);
+    for _ in 0..800 {
+        let preset = &catalog.presets[dice.below(catalog.presets.len())];
+        let mut project = Project::from_preset(preset, &catalog);
+        for _ in 0..dice.below(8) {
+            let shown = relevant(&project, &catalog);
+            let mut fields: Vec<Field> = shown.primary.iter().chain(&shown.folded).copied().collect();
+            fields.extend([Field::Preset, Field::Model, Field::Gpu, Field::Count, Field::BudgetLimit, Field::Currency]);
+            let field = fields[dice.below(fields.len())];
+            let text = something(field, &project, &catalog, &mut dice);
+            let mut next = project.clone();
+            if fields::set(&mut next, field, &text, &catalog).is_ok() {
+                // As the form does it: heads that do not share out the width are not taken.
+                project = enough_gpu::project::apply(&project, &[(field, text)].into(), &catalog).project;
+            }
+        }
+        for usual in [Currency::Cny, Currency::Usd] {
+            let link = write(&project, usual, &catalog);
+            let (read, unread) = Link::new("", &link).project(usual, &catalog).unwrap_or_else(|| panic!("{link}"));
+            assert_eq!(unread, [], "{link}");
+            assert_eq!(read, project, "{link}");
+            assert_eq!(write(&read, usual, &catalog), link);
+            // A query says the same as a fragment.
+            assert_eq!(Link::new(&link, "").project(usual, &catalog).map(|(p, _)| p), Some(read));
+        }
+    }
+}
+
+/// Links that were given out. They mean the same for ever: add to this table, never change it.
+#[test]
+fn links_mean_what_they_meant() {
+    let catalog = Catalog::bundled();
+    for (link, means) in [
+        (
+            "#model=qwen2.5-7b&method=qlora&seq=2048&have=rtx-4060-ti-16gb&lang=zh",
+            &[
+                ("model", "qwen2.5-7b"),
+                ("method", "qlora"),
+                ("seq", "2048"),
+                ("have", "rtx-4060-ti-16gb"),
+                ("batch", "1"),
+            ] as &[(&str, &str)],
+        ),
+        ("#preset=gongbi-lora-sdxl&batch=4", &[("preset", "gongbi-lora-sdxl"), ("batch", "4"), ("method", "lora")]),
+        ("model=custom&layers=12&hidden=768&heads=12&kv-heads=12&vocab=50257", &[("layers", "12"), ("hidden", "768")]),
+        ("have=none&budget=3000&currency=cny", &[("have", "none"), ("budget", "3000"), ("currency", "cny")]),
+        ("have=RTX%204090&count=2&sharding=zero2", &[("have", "rtx-4090"), ("count", "2"), ("sharding", "zero2")]),
+        (
+            "model=qwen2.5-7b&method=lora&rank=64&targets=qv&dropout=0&precision=bf16&base=int8&optimizer=adamw8bit",
+            &[("rank", "64"), ("targets", "qv"), ("dropout", "0"), ("precision", "bf16"), ("base", "int8")],
+        ),
+        (
+            "model=qwen2.5-7b&checkpointing=on&attention=flash&loss=fused&offload=optimizer&ema=on&objective=dpo",
+            &[("checkpointing", "on"), ("attention", "flash"), ("loss", "fused"), ("objective", "dpo"), ("ema", "on")],
+        ),
+        (
+            "model=sdxl&side=1024&cached-latents=off&block-swap=0.5&framework=kohya&samples=100&epochs=10&frozen=0.25",
+            &[("side", "1024"), ("cached-latents", "off"), ("block-swap", "0.5"), ("framework", "kohya")],
+        ),
+        (
+            "optimizer-impl=fused&accumulation=8&frames=16&seconds=12.5&task=cls&desktop=on",
+            &[
+                ("optimizer-impl", "fused"),
+                ("accumulation", "8"),
+                ("frames", "16"),
+                ("seconds", "12.5"),
+                ("desktop", "on"),
+            ],
+        ),
+    ] {
+        let (project, unread) = Link::new("", link).project(Currency::Usd, &catalog).expect(link);
+        assert_eq!(unread, [], "{link}");
+        for (key, value) in means {
+            let field = KEYS.iter().find(|(known, _)| known == key).expect("a known key").1;
+            assert_eq!(fields::get(&project, field), *value, "{link}: {key}");
+        }
+    }
+}
+
+#[test]
+fn keys_are_told_apart() {
+    for (at, (key, field)) in KEYS.iter().enumerate() {
+        assert!(KEYS.iter().skip(at + 1).all(|(other, of)| other != key && of != field), "{key}");
+    }
+}
+
+#[test]
+fn what_is_not_understood_is_told_and_the_rest_is_kept() {
+    let catalog = Catalog::bundled();
+    let link = Link::new(
+        "?utm_source=blog&embed&lock=model,have,nonsense",
+        "#model=qwen2.5-7b&batch=-5&seq=4096&colour=red&method=hope&lang=fr&heads=7&have=%20rtx%204090&theme=dark",
+    );
+    let (project, unread) = link.project(Currency::Usd, &catalog).expect("a project");
+    assert_eq!((project.model.as_str(), project.sequence, project.micro_batch), ("qwen2.5-7b", 4096, 1));
+    assert_eq!(project.hardware.gpu, "rtx-4090");
+    let told: Vec<(&str, &str)> = unread.iter().map(|u| (u.key.as_str(), u.value.as_str())).collect();
+    assert_eq!(told, [("colour", "red"), ("lang", "fr"), ("heads", "7"), ("method", "hope"), ("batch", "-5")]);
+    assert!(matches!(unread[0].why, Why::Key) && matches!(unread[1].why, Why::Value));
+    assert!(matches!(unread[4].why, Why::Field(Field::MicroBatch, _)));
+    assert_eq!((link.lang(), link.theme(), link.embed()), (None, Some("dark"), true));
+    assert_eq!(link.locked(), [Field::Model, Field::Gpu]);
+}
+
+#[test]
+fn a_link_that_says_nothing_is_no_project() {
+    let catalog = Catalog::bundled();
+    for (query, fragment) in [("", ""), ("?", "#"), ("?fbclid=1&from=timeline", ""), ("?embed&lang=en", "#theme=dark")]
+    {
+        assert_eq!(Link::new(query, fragment).project(Currency::Usd, &catalog), None, "{query} {fragment}");
+    }
+}
+
+#[test]
+fn a_fragment_that_a_messenger_encoded_is_read() {
+    let catalog = Catalog::bundled();
+    let link = Link::new("", "#model%3Dqwen2.5-7b%26seq%3D2048");
+    assert_eq!(
+        link.project(Currency::Usd, &catalog).map(|(p, _)| (p.model, p.sequence)),
+        Some(("qwen2.5-7b".into(), 2048))
+    );
+}
+
+#[test]
+fn no_text_breaks_it() {
+    let catalog = Catalog::bundled();
+    let pieces: Vec<String> = KEYS
+        .iter()
+        .map(|(key, _)| (*key).to_string())
+        .chain(
+            ["=", "&", "%", "%F", "%ff", "%e4%bd", "+", "#", "?", "é", "显", "\0", "-1", "1e999", "NaN", "inf", "0"]
+                .map(String::from),
+        )
+        .chain(
+            ["lock", "lang", "embed", "tied", "on", "custom", "none", ",", " ", "9", "99999999999999999999"]
+                .map(String::from),
+        )
+        .collect();
+    let mut dice = Dice(7);
+    for _ in 0..2000 {
+        let text: String = (0..dice.below(24)).map(|_| pieces[dice.below(pieces.len())].as_str()).collect();
+        let (query, fragment) = text.split_at(text.char_indices().map(|(at, _)| at).nth(dice.below(9)).unwrap_or(0));
+        let link = Link::new(query, fragment);
+        let _ = (link.lang(), link.theme(), link.embed(), link.locked());
+        if let Some((project, _)) = link.project(Currency::Usd, &catalog) {
+            let again = write(&project, Currency::Usd, &catalog);
+            let back = Link::new("", &again).project(Currency::Usd, &catalog).map_or_else(Project::default, |(p, _)| p);
+            assert_eq!(back, project, "{text:?} became {again:?}");
+        }
+    }
+}
