@@ -88,7 +88,7 @@ fn settings() -> Vec<StepConfig> {
         StepConfig { code: Stack::of(Framework::Pytorch).at(Runtime::One).code, ..base },
         StepConfig { loss: Loss::ChunkedLoss { chunk: 0 }, trained: Trained::AboveLayer(2), ..half },
         StepConfig {
-            shards: Shards { weights: 8, gradients: 8, optimizer: 8 },
+            shards: Shards { weights: 8, gradients: 8, optimizer: 8, ..Shards::default() },
             checkpointing: Checkpointing::PerBlock,
             ..half
         },

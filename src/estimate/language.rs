@@ -1,10 +1,10 @@
 //! Language models: the step run symbolically.
 
-use super::{CannotEstimate, EstimateMethod, MemoryEstimate, Moment, Part, Resolved, TimelinePoint, overhead, stack};
+use super::{CannotEstimate, EstimateMethod, MemoryEstimate, Moment, Part, Resolved, TimelinePoint, layout, overhead, stack};
 use crate::catalog::{Gpu, LanguageKind, LanguageModel};
 use crate::network;
 use crate::project::{CustomModel, Field, Framework, LanguageTask, Objective, Offload, Project, Runtime, Sharding};
-use crate::step::{self, Category, Live, Observer, Phase, Shards, StepConfig, StepResult, Task, Walk};
+use crate::step::{self, Category, Live, Observer, Phase, Shards, Stage, StepConfig, StepResult, Task, Walk};
 use crate::units::{Bytes, GIB};
 
 /// One training step of a language model, every switch given.
@@ -82,6 +82,9 @@ pub fn reserved_for(project: &Project, model: &LanguageModel, gpu: Option<&Gpu>)
     let program = network::language(model, &plan.config);
     if program.groups.iter().map(|g| g.repeat).sum::<u64>() > DEEPEST {
         return Ok(quick.reserved);
+    }
+    if plan.config.shards != Shards::default() {
+        return Ok(quick.allocated + step::divided_step(&program, &plan.config));
     }
     let held = step::first_steps(&program, &plan.config);
     // On a full card what is only cached goes back before anything fails.
@@ -169,7 +172,18 @@ struct Plan {
 }
 
 impl Plan {
+    /// The stage of the pipeline that needs most.
     fn of(project: &Project, model: &LanguageModel, gpu: Option<&Gpu>) -> Self {
+        let first = Self::at(project, model, gpu, Stage::First);
+        if project.hardware.parallel.pipeline <= 1 {
+            return first;
+        }
+        let last = Self::at(project, model, gpu, Stage::Last);
+        let peak = |plan: &Self| step::run(&network::language(model, &plan.config), &plan.config, Walk::Ends).peak;
+        if peak(&first) >= peak(&last) { first } else { last }
+    }
+
+    fn at(project: &Project, model: &LanguageModel, gpu: Option<&Gpu>, stage: Stage) -> Self {
         let task = match project.task {
             LanguageTask::Auto if model.kind == LanguageKind::Encoder => Task::SequenceClassification,
             LanguageTask::Auto | LanguageTask::NextToken => Task::LanguageModel,
@@ -179,17 +193,8 @@ impl Plan {
         };
         let mut config = stack::configure(project, u64::from(model.layers), task, gpu);
         let count = u64::from(project.hardware.count.max(1));
-        let sharding = match project.hardware.sharding {
-            _ if count == 1 && project.hardware.sharding != Sharding::Zero3Offload => Sharding::Ddp,
-            Sharding::Auto => Sharding::Zero3,
-            chosen => chosen,
-        };
-        config.shards = match sharding {
-            Sharding::Zero1 => Shards { optimizer: count, ..Shards::default() },
-            Sharding::Zero2 => Shards { optimizer: count, gradients: count, ..Shards::default() },
-            Sharding::Zero3 | Sharding::Zero3Offload => Shards { weights: count, gradients: count, optimizer: count },
-            _ => Shards::default(),
-        };
+        let sharding = layout::sharding(project);
+        layout::lay_out(project, u64::from(model.hidden), stage, &mut config);
         let share = if sharding == Sharding::DeviceMap { 1.0 / count as f64 } else { 1.0 };
         Self { config, sharding, count, share }
     }
@@ -204,11 +209,12 @@ impl Plan {
             project.optimizer,
             crate::project::Optimizer::PagedAdamW | crate::project::Optimizer::PagedAdamW8bit
         );
-        if full || matches!(project.offload, Offload::Optimizer | Offload::All) || paged {
+        let here = self.config.shards.away == Offload::None;
+        if here && (full || matches!(project.offload, Offload::Optimizer | Offload::All) || paged) {
             host += optimizer;
             optimizer = Bytes::ZERO;
         }
-        if full || matches!(project.offload, Offload::Weights | Offload::All) {
+        if here && (full || matches!(project.offload, Offload::Weights | Offload::All)) {
             host += weights;
             weights = Bytes::ZERO;
         }

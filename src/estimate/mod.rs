@@ -3,6 +3,7 @@
 //! [`memory`] and [`time`] are pure functions of the project, the card and the catalog.
 
 pub mod language;
+mod layout;
 pub mod measured;
 pub mod overhead;
 pub mod stack;

@@ -525,6 +525,13 @@ impl Builder {
         self.emit_kind(inputs, rows, cols, dtype, kernel.kind, op)
     }
 
+    /// Selective checkpointing keeps the last operator's result.
+    pub(crate) fn keep_last(&mut self) {
+        if let Some(op) = self.segment.ops.last_mut() {
+            op.kept = true;
+        }
+    }
+
     /// What the last operator keeps beside its output are logits.
     pub(crate) fn logits_aux(&mut self) {
         if let Some(op) = self.segment.ops.last_mut() {
@@ -580,6 +587,7 @@ pub(super) const BLANK: Op = Op {
     logits_aux: false,
     weight_view: false,
     drops_from: 0,
+    kept: false,
     flops: 0.0,
 };
 

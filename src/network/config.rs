@@ -3,6 +3,7 @@
 //! `estimate` makes a [`StepConfig`] from a project, a card and a framework's defaults; the scoring of traced cases makes
 //! it from a row.
 
+use super::Shards;
 use crate::project::{Checkpointing, Lora, Optimizer};
 
 /// Number format of a tensor.
@@ -163,6 +164,9 @@ pub struct Code {
     /// need: the input of a layer with an adapter in 16 bit, gate and up of the MLP; rotation happens in place
     /// (unslothai/unsloth `kernels/fast_lora.py`, `rms_layernorm.py`, `rope_embedding.py`).
     pub fused_adapters: bool,
+    /// "Selective" checkpointing keeps the results of attention and of every other matrix product and computes the rest
+    /// again (`apply_ac` with `selective_ac_option = "op"` in torchtitan).
+    pub keeps_products: bool,
 }
 
 /// A training step with every switch set.
@@ -208,23 +212,6 @@ pub struct StepConfig {
     pub hold_outputs: bool,
     /// Micro-batches per optimizer step.
     pub accumulation: u64,
-    /// Over how many cards each kind of resident memory is divided.
+    /// How the step is laid out over several cards.
     pub shards: Shards,
-}
-
-/// Division of resident memory over cards (`ZeRO`, FSDP); 1 = not divided.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Shards {
-    /// Weights: gathered layer by layer, the next one while this one works.
-    pub weights: u64,
-    /// Gradients: reduced and scattered as each layer's come.
-    pub gradients: u64,
-    /// Optimizer state and master weights.
-    pub optimizer: u64,
-}
-
-impl Default for Shards {
-    fn default() -> Self {
-        Self { weights: 1, gradients: 1, optimizer: 1 }
-    }
 }

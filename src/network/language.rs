@@ -3,7 +3,7 @@
 use super::builder::{Keep, Kernel, Tensor, bytes};
 use super::layers::{Heads, Layers, Role};
 use super::style::{Activation, Norm, Residual, Style};
-use super::{AttentionKernel, Dtype, Kind, Loss, Program, SAVE_OUT, SLOTS, Slot, StepConfig, Task, Trained};
+use super::{AttentionKernel, Dtype, Kind, Loss, Program, SAVE_OUT, SLOTS, Slot, Stage, StepConfig, Task, Trained};
 use crate::catalog::grammar::{AttentionCore, AttentionPlan, ExpertLayers};
 use crate::catalog::{LanguageKind, LanguageModel};
 
@@ -26,7 +26,10 @@ pub fn language(model: &LanguageModel, config: &StepConfig) -> Program {
         return super::transformer_xl::transformer_xl(model, &style, config);
     }
     match model.kind {
-        LanguageKind::Decoder => decoder(model, &style, config),
+        LanguageKind::Decoder => {
+            let part = super::split::model_on_card(model, &config.shards);
+            decoder(&part, &style, &super::split::step_on_card(config))
+        }
         LanguageKind::Encoder => super::encoder::encoder(model, &style, config),
         LanguageKind::EncoderDecoder => super::encoder_decoder::encoder_decoder(model, &style, config),
     }
@@ -70,7 +73,7 @@ fn decoder(model: &LanguageModel, style: &Style, config: &StepConfig) -> Program
         _ => 0,
     };
     embed(&mut n, model, style, frozen > 0);
-    let checkpointed = config.checkpointing.recomputes();
+    let checkpointed = config.checkpointing.recomputes() || n.keeps_products();
     // Layers with experts: all after the first few, or every n-th.
     let experts = model.expert_layers().unwrap_or(ExpertLayers::AfterFirst(0));
     let (dense, every) = match experts {
@@ -106,7 +109,14 @@ fn decoder(model: &LanguageModel, style: &Style, config: &StepConfig) -> Program
         }
     }
     n.trained = !matches!(config.trained, Trained::Adapters(_));
-    head(&mut n, model, style);
+    if config.shards.stage == Stage::First {
+        // The next stage's gradient takes the place of a loss.
+        let x = n.b.take(HIDDEN);
+        let sent = n.b.reduce(x, 1, 1);
+        n.b.touch(sent);
+    } else {
+        head(&mut n, model, style);
+    }
     n.b.end_segment(false, true);
     n.b.end_group();
     n.b.program.batch_bytes += 2 * bytes(n.tokens(), Dtype::I64);
@@ -116,15 +126,22 @@ fn decoder(model: &LanguageModel, style: &Style, config: &StepConfig) -> Program
 fn embed(n: &mut Layers, model: &LanguageModel, style: &Style, frozen: bool) {
     let hidden = u64::from(model.hidden);
     n.trained = matches!(n.config.trained, Trained::All) && !frozen;
-    let table = n.weight(u64::from(model.vocab), hidden);
-    let tokens = n.tokens();
-    let mut x = n.b.embedding(table, tokens);
+    let tokens = n.tokens().div_ceil(n.token_cards());
+    let (mut x, table) = if n.config.shards.stage == Stage::Last {
+        // What the stage before sends.
+        let dtype = n.config.autocast.unwrap_or(n.plain());
+        let x = n.b.zeros(tokens, hidden, dtype);
+        (n.b.require_grad(x), None)
+    } else {
+        let table = n.weight(u64::from(model.vocab), hidden);
+        (n.b.embedding(table, tokens), Some(table))
+    };
     if style.scaled_embedding {
         x = n.b.scale(x);
     }
     if style.learned_positions {
         let positions = n.weight(u64::from(model.max_context.max(1)), hidden);
-        let p = n.b.embedding(positions, n.sequence);
+        let p = n.b.embedding(positions, n.sequence.div_ceil(n.token_cards()));
         x = n.b.add(x, p);
         x = n.b.dropout(x, style.dropout);
     }
@@ -145,7 +162,9 @@ fn embed(n: &mut Layers, model: &LanguageModel, style: &Style, frozen: bool) {
         n.b.global(LOCAL_MASK, rows, n.sequence, dtype);
     }
     n.b.put(HIDDEN, x);
-    if model.tied_embeddings {
+    if let Some(table) = table
+        && model.tied_embeddings
+    {
         n.b.put(TABLE, table);
     }
     n.b.end_segment(false, false);
@@ -171,40 +190,53 @@ fn block(n: &mut Layers, model: &LanguageModel, style: &Style, experts: bool, lo
     let out = match style.residual {
         Residual::Sequential => {
             let normed = norm(n, style, x);
-            let mut attended = attention(n, model, style, normed, local);
+            let mut attended = divided_attention(n, model, style, normed, local);
             if style.post_norms {
                 attended = norm(n, style, attended);
             }
             let middle = n.b.add(x, attended);
             let normed = norm(n, style, middle);
+            let normed = n.all_tokens(normed);
             let mut out = if experts {
                 super::moe::experts(n, model, style, normed)
             } else {
                 mlp(n, model, style, normed, u64::from(model.intermediate))
             };
+            out = n.own_tokens(out);
             if style.post_norms {
                 out = norm(n, style, out);
             }
             n.b.add(middle, out)
         }
         Residual::PostNorm => {
-            let attended = attention(n, model, style, x, local);
+            let attended = divided_attention(n, model, style, x, local);
             let attended = norm(n, style, attended);
             let middle = n.b.add(x, attended);
-            let out = mlp(n, model, style, middle, u64::from(model.intermediate));
+            let whole = n.all_tokens(middle);
+            let out = mlp(n, model, style, whole, u64::from(model.intermediate));
+            let out = n.own_tokens(out);
             let out = norm(n, style, out);
             n.b.add(middle, out)
         }
         Residual::Parallel { shared_norm } => {
             let first = norm(n, style, x);
-            let attended = attention(n, model, style, first, local);
+            let attended = divided_attention(n, model, style, first, local);
             let second = if shared_norm { first } else { norm(n, style, x) };
-            let fed = mlp(n, model, style, second, u64::from(model.intermediate));
+            let whole = n.all_tokens(second);
+            let fed = mlp(n, model, style, whole, u64::from(model.intermediate));
+            let fed = n.own_tokens(fed);
             let sum = n.b.add(fed, attended);
             n.b.add(sum, x)
         }
     };
     n.b.put(HIDDEN, out);
+}
+
+/// Attention with its heads, and the tokens around it, divided over the cards of tensor parallelism.
+fn divided_attention(n: &mut Layers, model: &LanguageModel, style: &Style, x: Tensor, local: bool) -> Tensor {
+    let x = n.all_tokens(x);
+    let attended = attention(n, model, style, x, local);
+    n.own_tokens(attended)
 }
 
 fn attention(n: &mut Layers, model: &LanguageModel, style: &Style, x: Tensor, local: bool) -> Tensor {
@@ -344,6 +376,7 @@ pub(crate) fn activate(n: &mut Layers, style: &Style, x: Tensor) -> Tensor {
 fn head(n: &mut Layers, model: &LanguageModel, style: &Style) {
     let x = n.b.take(HIDDEN);
     let x = if style.final_norm { norm(n, style, x) } else { x };
+    let x = n.all_tokens(x);
     let vocab = u64::from(model.vocab);
     match n.config.task {
         Task::SequenceClassification => {
@@ -361,7 +394,8 @@ fn head(n: &mut Layers, model: &LanguageModel, style: &Style) {
         }
         _ => {}
     }
-    let (w, scratch) = if model.tied_embeddings { (n.b.take(TABLE), None) } else { n.head_weight(x, vocab) };
+    let tied = model.tied_embeddings && n.b.peek(TABLE).is_some();
+    let (w, scratch) = if tied { (n.b.take(TABLE), None) } else { n.head_weight(x, vocab) };
     let head = Head { weight: w, scratch, vocab, softcap: style.logit_softcap, bias: style.head_bias };
     cross_entropy(n, x, head);
 }

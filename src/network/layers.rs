@@ -2,7 +2,7 @@
 
 use super::builder::{Builder, Keep, Kernel, Tensor, bytes};
 use super::{AttentionKernel, Dtype, Quantization, SAVE_AUX, SAVE_OUT, StepConfig, Trained, round};
-use crate::project::LoraTargets;
+use crate::project::{Checkpointing, LoraTargets};
 
 /// What a linear layer is for: decides whether it carries an adapter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,6 +30,8 @@ pub(crate) struct Layers<'c> {
     pub(crate) adapts_attention_out: bool,
     /// Embedding and output layers are quantized with the rest (denoisers).
     pub(crate) quantizes_all: bool,
+    /// Matrix products so far.
+    products: u64,
     /// The model's own loss does not cast logits to fp32 (encoders, T5).
     pub(crate) plain_loss: bool,
     pub(crate) batch: u64,
@@ -46,6 +48,7 @@ impl<'c> Layers<'c> {
             trained: matches!(config.trained, Trained::All),
             adapts_attention_out: true,
             quantizes_all: false,
+            products: 0,
             plain_loss: false,
             batch: config.batch,
             sequence: config.sequence,
@@ -54,6 +57,11 @@ impl<'c> Layers<'c> {
 
     pub(crate) fn tokens(&self) -> u64 {
         self.batch.saturating_mul(self.sequence)
+    }
+
+    /// Whether selective checkpointing keeps the results of products.
+    pub(crate) fn keeps_products(&self) -> bool {
+        self.config.checkpointing == Checkpointing::Selective && self.config.code.keeps_products
     }
 
     /// Whether the layers under way carry anything that is trained.
@@ -183,7 +191,12 @@ impl<'c> Layers<'c> {
             _ => {
                 let w = self.weight(out, x.cols);
                 let b = bias.then(|| self.weight(out, 1));
-                self.b.linear(x, w, b)
+                let y = self.b.linear(x, w, b);
+                self.products += 1;
+                if self.keeps_products() && self.products % 2 == 1 {
+                    self.b.keep_last();
+                }
+                y
             }
         }
     }
@@ -436,6 +449,9 @@ impl<'c> Layers<'c> {
             ..Kernel::default()
         };
         let out = self.b.fused(&[q, k, v], queries, shape.count * head, q.dtype, kernel);
+        if self.keeps_products() {
+            self.b.keep_last();
+        }
         let out = if head == shape.head { out } else { self.b.slice(out, shape.count * shape.head) };
         if shape.value_head < shape.head {
             let cut = self.b.slice(out, shape.count * shape.value_head);

@@ -102,6 +102,8 @@ pub struct Op {
     pub weight_view: bool,
     /// Where in [`Segment::drops`] those begin whose last use in forward is this operator.
     pub drops_from: u16,
+    /// Selective checkpointing keeps its result.
+    pub kept: bool,
     /// Floating-point operations, forward.
     pub flops: f64,
 }

@@ -4,6 +4,7 @@ mod check;
 pub mod fields;
 pub mod link;
 pub mod number;
+mod parallel;
 mod preset;
 mod relevant;
 mod runtime;
@@ -11,6 +12,7 @@ pub mod search;
 mod settings;
 pub use check::{Applied, Typed, apply};
 pub use fields::{FieldError, Kind, Range};
+pub use parallel::Parallel;
 pub use relevant::{Relevant, choices, relevant};
 pub use runtime::Runtime;
 pub use settings::*;
@@ -100,6 +102,8 @@ pub struct Hardware {
     pub desktop: bool,
     /// How several cards share the work.
     pub sharding: Sharding,
+    /// How the model itself is cut over them.
+    pub parallel: Parallel,
 }
 
 /// What may be spent.
@@ -148,7 +152,14 @@ impl Default for CustomModel {
 
 impl Default for Hardware {
     fn default() -> Self {
-        Self { gpu: String::new(), no_gpu: false, count: 1, desktop: false, sharding: Sharding::Auto }
+        Self {
+            gpu: String::new(),
+            no_gpu: false,
+            count: 1,
+            desktop: false,
+            sharding: Sharding::Auto,
+            parallel: Parallel::default(),
+        }
     }
 }
 

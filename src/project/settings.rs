@@ -300,6 +300,14 @@ choices! {
         DeviceMap = "device-map",
         /// Everything divided, weights and state in main memory.
         Zero3Offload = "zero3-offload",
+        /// Everything divided by PyTorch's FSDP, one flat weight a block.
+        Fsdp = "fsdp",
+        /// Everything divided by PyTorch's `fully_shard` (FSDP2).
+        Fsdp2 = "fsdp2",
+        /// FSDP with whole weights from forward to backward (`SHARD_GRAD_OP`).
+        FsdpGrad = "fsdp-grad",
+        /// Everything divided over the cards of a machine, each machine with a copy (`HYBRID_SHARD`).
+        FsdpHybrid = "fsdp-hybrid",
     }
 }
 
@@ -318,6 +326,20 @@ pub struct Lora {
 impl Default for Lora {
     fn default() -> Self {
         Self { rank: 16, targets: LoraTargets::AllLinear, dropout: 0.05 }
+    }
+}
+
+impl Sharding {
+    /// Whether weights, gradients and optimizer states are divided over the cards.
+    pub const fn divides(self) -> (bool, bool, bool) {
+        match self {
+            Self::Auto | Self::Ddp | Self::DeviceMap => (false, false, false),
+            Self::Zero1 => (false, false, true),
+            Self::Zero2 => (false, true, true),
+            Self::Zero3 | Self::Zero3Offload | Self::Fsdp | Self::Fsdp2 | Self::FsdpGrad | Self::FsdpHybrid => {
+                (true, true, true)
+            }
+        }
     }
 }
 

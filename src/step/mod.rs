@@ -1,14 +1,17 @@
 //! One training step, run symbolically: the tape, liveness, the caching allocator, the timeline.
 
 mod allocator;
+mod divided;
 mod optimizer;
 mod peaks;
 mod reserve;
+mod resident;
 mod run;
 
 pub use crate::network::{
-    AttentionKernel, Code, Dtype, Loss, Quantization, Shards, StepConfig, StepImpl, Task, Trained,
+    AttentionKernel, Code, Dtype, Loss, Quantization, Shards, Stage, StepConfig, StepImpl, Task, Trained, Way,
 };
 pub use allocator::Allocator;
+pub use divided::divided_step;
 pub use reserve::{Held, first_steps, steady_step};
 pub use run::*;

@@ -14,11 +14,6 @@ pub(super) struct Update {
     pub largest: u64,
 }
 
-/// Gradients of all trained weights, in their weights' formats.
-pub(super) fn gradient_bytes(weights: &[Weight]) -> u64 {
-    weights.iter().filter(|w| w.trained).map(Weight::bytes).fold(0, u64::saturating_add)
-}
-
 const fn sized(numel: u64, dtype: Dtype) -> u64 {
     round(numel.saturating_mul(dtype.bytes()))
 }
@@ -30,7 +25,7 @@ pub(super) fn update(weights: &[Weight], config: &StepConfig) -> Update {
     let mut copies = 0;
     let mut half = 0;
     for w in weights.iter().filter(|w| w.trained) {
-        let dtype = if config.master_weights { Dtype::F32 } else { w.dtype };
+        let dtype = if config.master_weights { Dtype::F32 } else { config.shards.kept(w) };
         let (state, all_at_once, one) = per_weight(w, dtype, config);
         total.state = total.state.saturating_add(state.saturating_mul(w.times));
         total.temporary = match config.optimizer_impl {

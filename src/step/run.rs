@@ -12,13 +12,17 @@
 //! What a step costs beside its walk (weights, optimizer, division over cards) is added by [`Walked::step`], so one walk
 //! serves all of these.
 
-use super::optimizer;
 use super::peaks::{Peak, Peaks};
+use super::resident::Resident;
 use crate::network::{
-    Backward, Group, Id, Kind, NONE, Op, Program, SAVE_AUX, SAVE_OUT, SLOTS, Segment, StepConfig, StepImpl, Value,
+    Backward, Group, Id, Kind, NONE, Op, Program, SAVE_AUX, SAVE_OUT, SLOTS, Segment, Shards, StepConfig, StepImpl, Value,
+    Way,
 };
 use crate::project::Checkpointing;
 use crate::units::Bytes;
+
+mod sharding;
+use sharding::Parts;
 
 /// What a live byte is, during the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -102,6 +106,10 @@ pub struct StepResult {
     pub gradients: Bytes,
     /// Highest total by phase: forward, backward, optimizer.
     pub peaks: [Bytes; 3],
+    /// Most whole weights at a time, where weights are divided.
+    pub gathered: Bytes,
+    /// Activations of other micro-batches under way in a pipeline.
+    pub waiting: Bytes,
 }
 
 const NOTHING: u32 = u32::MAX;
@@ -175,10 +183,12 @@ struct Machine<'p, O: Observer> {
     in_backward: bool,
     /// Weights are divided over cards; gradients are.
     divided: (bool, bool),
-    /// Whole weights of the segment at work and of the next, where weights are divided.
-    gathered: u64,
-    /// Gradients that the segment under way has left.
-    fresh_gradients: u64,
+    shards: Shards,
+    config: &'p StepConfig,
+    /// The program's first segment.
+    first: Option<&'p Segment>,
+    /// What comes and goes on one of several cards.
+    parts: Parts,
     /// Gradients that have been divided, in all; they are not in `live`.
     reduced: u64,
     /// Storages that have died: their places are used again.
@@ -194,8 +204,7 @@ pub fn run(program: &Program, config: &StepConfig, walk: Walk) -> StepResult {
 /// The same, with an observer.
 pub fn run_observed<O: Observer>(program: &Program, config: &StepConfig, walk: Walk, observer: &mut O) -> StepResult {
     let walked = walk_observed(program, config, walk, observer);
-    let gradients = optimizer::gradient_bytes(&program.weights) / config.shards.gradients.max(1);
-    let last = walked.last(config, gradients, divided_update(program, config));
+    let last = walked.last(config, &Resident::of(program, config));
     observer.tick(Phase::Optimizer, &last.live, 0);
     walked.step(program, config)
 }
@@ -206,7 +215,7 @@ pub fn walk(program: &Program, config: &StepConfig) -> Walked {
 }
 
 fn walk_observed<O: Observer>(program: &Program, config: &StepConfig, walk: Walk, observer: &mut O) -> Walked {
-    let accumulating = config.accumulation > 1 || config.code.zeroes_gradients;
+    let accumulating = accumulates(config);
     let mut m = Machine {
         storages: Vec::with_capacity(1024),
         cells: Vec::with_capacity(4096),
@@ -225,8 +234,10 @@ fn walk_observed<O: Observer>(program: &Program, config: &StepConfig, walk: Walk
         offloads: config.checkpointing == Checkpointing::Offloaded,
         in_backward: config.optimizer_impl == StepImpl::InBackward,
         divided: (config.shards.weights > 1, config.shards.gradients > 1),
-        gathered: 0,
-        fresh_gradients: 0,
+        shards: config.shards,
+        config,
+        first: program.groups.first().and_then(|g| g.members.first()),
+        parts: Parts::default(),
         reduced: 0,
         dead: Vec::new(),
         observer,
@@ -236,18 +247,21 @@ fn walk_observed<O: Observer>(program: &Program, config: &StepConfig, walk: Walk
         let cell = m.cell(storage);
         m.slots[slot.0 as usize] = cell;
     }
+    m.bring_root(program);
     for group in &program.groups {
         m.forward_group(group, walk);
     }
     m.leave_autocast();
     m.drop_slots();
     let forward_end = m.total;
+    let waiting = m.other_micro_batches();
     let output = m.held_output();
     m.backward_all();
+    m.leave_root();
     // Whatever a held output still takes goes with the optimizer step; the next step's output takes its place.
     let held = m.live[Category::Logits as usize];
     m.release(output);
-    Walked { peaks: m.peaks.all(), forward_end, held }
+    Walked { gathered: m.parts.gathered_peak, peaks: m.peaks.all(), forward_end, held, waiting }
 }
 
 /// What forward and backward came to: see [`walk`].
@@ -256,77 +270,80 @@ pub struct Walked {
     peaks: Vec<Peak>,
     forward_end: u64,
     held: u64,
+    /// Most whole weights at a time.
+    gathered: u64,
+    /// Activations of other micro-batches.
+    waiting: u64,
 }
 
 impl Walked {
     /// The optimizer's step.
-    fn last(&self, config: &StepConfig, gradients: u64, update: optimizer::Update) -> Peak {
-        let gone =
-            config.accumulation > 1 || config.code.zeroes_gradients || config.optimizer_impl == StepImpl::InBackward;
-        let gradients = if gone { 0 } else { gradients };
+    fn last(&self, config: &StepConfig, resident: &Resident) -> Peak {
+        let gone = accumulates(config) || config.optimizer_impl == StepImpl::InBackward;
+        let gradients = if gone { 0 } else { resident.gradients };
         let mut live = [0; CATEGORIES];
         live[Category::Logits as usize] = self.held;
         live[Category::Gradients as usize] = gradients;
         // What the step takes may come instead of the gradients (they are dropped once copied to fp32).
-        live[Category::Temporaries as usize] = update.temporary;
-        let total = gradients.saturating_add(self.held).saturating_add(update.temporary);
-        Peak { total, live, phase: Phase::Optimizer, largest: update.largest, reduced: 0 }
+        live[Category::Temporaries as usize] = resident.temporary;
+        let total = gradients.saturating_add(self.held).saturating_add(resident.temporary);
+        Peak { total, live, phase: Phase::Optimizer, largest: resident.largest, reduced: 0 }
     }
 
     /// The whole step: with what is resident, and with the optimizer. `config` may differ from the walk's in optimizer,
-    /// in the number of cards that divide and of micro-batches beyond the second.
+    /// in micro-batches beyond the second and, where no library of sharding is at work, in the cards that divide.
     pub fn step(&self, program: &Program, config: &StepConfig) -> StepResult {
         let shards = config.shards;
-        let whole =
-            program.weights.iter().map(crate::network::Weight::bytes).fold(program.buffers, u64::saturating_add);
-        let weights = whole / shards.weights.max(1);
-        let update = divided_update(program, config);
-        let gradients = optimizer::gradient_bytes(&program.weights) / shards.gradients.max(1);
-        let accumulating = config.accumulation > 1 || config.code.zeroes_gradients;
-        let steady = weights.saturating_add(update.state).saturating_add(program.batch_bytes);
-        let base = steady.saturating_add(if accumulating { gradients } else { 0 });
-        let last = self.last(config, gradients, update);
+        let resident = Resident::of(program, config);
+        let steady = resident.weights.saturating_add(resident.state).saturating_add(program.batch_bytes);
+        let (earlier, kept) = if accumulates(config) { (resident.earlier, resident.gradients) } else { (0, 0) };
+        let last = self.last(config, &resident);
         let mut highest = Peak::default();
-        let mut peaks = [base; 3];
+        let mut top = 0;
+        let mut peaks = [steady.saturating_add(earlier); 3];
         for peak in self.peaks.iter().chain([&last]) {
             let divided = peak.reduced / shards.gradients.max(1);
-            let total = peak.total.saturating_add(divided);
+            let mut peak = *peak;
+            peak.live[Category::Gradients as usize] += divided;
             let part = match peak.phase {
                 Phase::Forward => 0,
                 Phase::Loss | Phase::Backward => 1,
                 Phase::Optimizer => 2,
             };
-            peaks[part] = peaks[part].max(base.saturating_add(total));
-            if total > highest.total {
-                highest = *peak;
-                highest.total = total;
-                highest.live[Category::Gradients as usize] += divided;
+            let before = if part == 2 { kept } else { earlier.saturating_add(shards.buffers) };
+            let waiting = if part == 2 { 0 } else { self.waiting };
+            peak.total = [divided, before, waiting].into_iter().fold(peak.total, u64::saturating_add);
+            peak.live[Category::Gradients as usize] += if part == 2 { kept } else { earlier };
+            peak.live[Category::Temporaries as usize] += if part == 2 { 0 } else { shards.buffers };
+            peak.live[Category::Activations as usize] += waiting;
+            let total = steady.saturating_add(peak.total);
+            peaks[part] = peaks[part].max(total);
+            if total > top {
+                top = total;
+                highest = peak;
             }
         }
-        if accumulating {
-            highest.live[Category::Gradients as usize] += gradients;
-        }
         StepResult {
-            peak: Bytes(base.saturating_add(highest.total)),
+            peak: Bytes(top),
             phase: highest.phase,
             at_peak: highest.live,
             largest_at_peak: Bytes(highest.largest),
-            weights: Bytes(weights),
-            optimizer: Bytes(update.state),
+            weights: Bytes(resident.weights),
+            optimizer: Bytes(resident.state),
             batch: Bytes(program.batch_bytes),
             steady: Bytes(steady),
-            forward_end: Bytes(base.saturating_add(self.forward_end)),
-            gradients: Bytes(gradients),
+            forward_end: Bytes(steady.saturating_add(earlier).saturating_add(self.forward_end)),
+            gradients: Bytes(resident.gradients),
             peaks: peaks.map(Bytes),
+            gathered: Bytes(self.gathered),
+            waiting: Bytes(self.waiting),
         }
     }
 }
 
-fn divided_update(program: &Program, config: &StepConfig) -> optimizer::Update {
-    let mut update = optimizer::update(&program.weights, config);
-    update.state /= config.shards.optimizer.max(1);
-    update.temporary /= config.shards.optimizer.max(1);
-    update
+/// Whether gradients of earlier micro-batches are there.
+const fn accumulates(config: &StepConfig) -> bool {
+    config.accumulation > 1 || config.code.zeroes_gradients || matches!(config.shards.way, Way::Megatron)
 }
 
 impl<'p, O: Observer> Machine<'p, O> {
@@ -527,6 +544,9 @@ impl<'p, O: Observer> Machine<'p, O> {
         let category = if op.logits_aux { Category::Logits } else { Category::Temporaries };
         let aux = if op.aux > 0 { self.alloc(op.aux, category) } else { NOTHING };
         self.note(op.temp);
+        if op.kept && !saving {
+            self.keep_result(frame, k, aux);
+        }
         if saving && op.backward != Backward::None {
             self.save(frame, op);
             if op.saves & SAVE_AUX != 0 {
@@ -629,21 +649,6 @@ impl<'p, O: Observer> Machine<'p, O> {
         self.peaks.close();
     }
 
-    /// Divided weights are put together for the segment at work, and for the next one ahead of time.
-    fn gather(&mut self, segment: &Segment) {
-        if self.divided.0 {
-            self.gathered = segment.weight_bytes.saturating_mul(2);
-            self.total += self.gathered;
-            self.live[Category::WeightCopies as usize] += self.gathered;
-        }
-    }
-
-    fn scatter(&mut self) {
-        self.total -= self.gathered;
-        self.live[Category::WeightCopies as usize] -= self.gathered;
-        self.gathered = 0;
-    }
-
     fn backward_frame(&mut self, frame: &Frame<'p>) {
         let segment = frame.segment;
         self.gather(segment);
@@ -662,7 +667,7 @@ impl<'p, O: Observer> Machine<'p, O> {
             self.backward_ops(frame);
         }
         self.scatter();
-        self.divide_gradients();
+        self.divide_gradients(segment);
     }
 
     /// Kept inputs come back from main memory.
@@ -674,17 +679,6 @@ impl<'p, O: Observer> Machine<'p, O> {
                 let bytes = frame.segment.values[id as usize].bytes;
                 self.cells[at].storage = self.alloc(bytes, Category::Activations);
             }
-        }
-    }
-
-    /// The segment's gradients are reduced and scattered: each card keeps its part.
-    fn divide_gradients(&mut self) {
-        let fresh = std::mem::take(&mut self.fresh_gradients);
-        if self.divided.1 && fresh > 0 {
-            self.peaks.close();
-            self.total -= fresh;
-            self.live[Category::Gradients as usize] = self.live[Category::Gradients as usize].saturating_sub(fresh);
-            self.reduced += fresh;
         }
     }
 
@@ -708,7 +702,11 @@ impl<'p, O: Observer> Machine<'p, O> {
         let stop = if self.early_stop { last_saver } else { segment.ops.len().checked_sub(1) };
         if let Some(stop) = stop {
             for k in 0..stop {
-                self.forward_op(&again, k, true);
+                if segment.ops[k].kept {
+                    self.take_result(frame, &again, k);
+                } else {
+                    self.forward_op(&again, k, true);
+                }
             }
             let op = &segment.ops[stop];
             // Saving its inputs ends the recomputation before the kernel runs.
@@ -842,11 +840,18 @@ impl<'p, O: Observer> Machine<'p, O> {
             // AccumulateGrad: kept as it is, or added to what earlier micro-batches left. A weight that several operators
             // use finds its earlier gradient here, and the two are added in place.
             self.cells[target as usize].grad = NOTHING;
-            if self.accumulating || self.in_backward {
+            if self.in_backward {
                 self.release(merged);
+            } else if self.accumulating {
+                // Added to what earlier micro-batches left: at once, or when the unit's gradients are summed over cards.
+                if self.shards.way != Way::Whole && self.shards.gradients > 1 && !self.shards.unsynced {
+                    self.parts.added.push(merged);
+                } else {
+                    self.release(merged);
+                }
             } else {
                 if old == NOTHING {
-                    self.fresh_gradients += self.storages.get(merged as usize).map_or(0, |s| s.bytes);
+                    self.parts.fresh.push(target);
                 }
                 self.recategorize(merged, Category::Gradients);
                 self.cells[target as usize].grad = merged;

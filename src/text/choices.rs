@@ -114,6 +114,14 @@ fn named(field: Field, id: &str) -> Option<Message> {
         (Field::Sharding, "zero3") => both!("全都分（ZeRO-3、FSDP）", "Everything (ZeRO-3, FSDP)"),
         (Field::Sharding, "device-map") => both!("按层摆开，轮流干活", "Layers laid out, one works at a time"),
         (Field::Sharding, "zero3-offload") => both!("全都分，再放到内存", "Everything, in main memory"),
+        (Field::Sharding, "fsdp") => both!("全都分（PyTorch FSDP）", "Everything (PyTorch FSDP)"),
+        (Field::Sharding, "fsdp2") => both!("全都分（PyTorch FSDP2）", "Everything (PyTorch FSDP2)"),
+        (Field::Sharding, "fsdp-grad") => {
+            both!("一步之内权重保持完整（FSDP SHARD_GRAD_OP）", "Weights whole within a step (FSDP SHARD_GRAD_OP)")
+        }
+        (Field::Sharding, "fsdp-hybrid") => {
+            both!("每台机器内全都分（FSDP HYBRID_SHARD）", "Everything, within each machine (FSDP HYBRID_SHARD)")
+        }
 
         (Field::Currency, "cny") => both!("¥ 人民币", "¥ CNY"),
         (Field::Currency, "usd") => both!("$ 美元", "$ USD"),

@@ -1,13 +1,14 @@
 //! Runs that people measured: the settings as words, to be read as a person would enter them into the page.
 
+use super::cards::Cards;
 use super::case::{Case, Domain, Meter, Outcome, Quality, Reason, Subject};
 use super::table::Row;
 use super::{gpus, models, sizes, words};
 use enough_gpu::catalog::{Architecture, Catalog, Gpu, LanguageKind, LanguageModel, Model};
 use enough_gpu::estimate::stack::Stack;
 use enough_gpu::project::{
-    BaseFormat, Checkpointing, Framework, Hardware, LanguageTask, Lora, LoraTargets, LossKernel, Method, Objective,
-    Offload, Project, Runtime,
+    BaseFormat, Checkpointing, Framework, LanguageTask, Lora, LoraTargets, LossKernel, Method, Objective, Offload,
+    Project, Runtime,
 };
 use enough_gpu::step::{AttentionKernel, Dtype, Loss, Quantization, StepConfig, StepImpl, Task, Trained};
 use enough_gpu::units::Bytes;
@@ -15,6 +16,9 @@ use enough_gpu::units::Bytes;
 /// Tokens of a sample where a row of language training gives none: instructions and answers of Alpaca's kind, which
 /// are nearly all shorter.
 const TOKENS_NOT_STATED: u64 = 512;
+
+/// `seq_len` of torchtitan's configurations for Llama 3 (train_configs/llama3_8b.toml and larger).
+const TORCHTITAN_TOKENS: u64 = 8_192;
 
 /// The longest sample of Alpaca-like data in a tokenizer of today, which sets the peak where a stated length is only a
 /// limit (LitGPT's resource tables: 1,034 to 1,079 tokens, 1,304 in Llama 2's).
@@ -113,6 +117,7 @@ fn project(
         optimizer_impl = enough_gpu::project::OptimizerImpl::InBackward;
     }
     let offload = row.text("offload");
+    let cards = Cards::of(row, framework, gpu.map(|g| g.id).unwrap_or_default());
     let size = row.text("seq_or_res");
     let picture = sizes::picture(size);
     let blocks_away = if offload.contains("streamed") { 1.0 } else { block_swap(offload) };
@@ -149,8 +154,8 @@ fn project(
             LossKernel::Auto if framework == Framework::Torchtune => LossKernel::Upcast,
             loss => loss,
         },
-        micro_batch: sizes::tokens(row.text("micro_batch")).unwrap_or(1),
-        accumulation: accumulation(row.text("note")),
+        micro_batch: (sizes::tokens(row.text("micro_batch")).unwrap_or(1) / cards.micro_batches).max(1),
+        accumulation: accumulation(row.text("note")).max(accumulates(framework, &cards)),
         frozen_share: frozen_share(row.text("method")),
         sequence: sequence(row, model),
         task: task(row, model, method),
@@ -163,12 +168,7 @@ fn project(
         objective,
         framework,
         runtime: runtime(row, method, gpu),
-        hardware: Hardware {
-            gpu: gpu.map(|g| g.id.to_owned()).unwrap_or_default(),
-            count: row.count("gpus").map_or(1, |n| u32::try_from(n).unwrap_or(u32::MAX)).max(1),
-            sharding: words::sharding(row.text("sharding"), offload),
-            ..Hardware::default()
-        },
+        hardware: cards.hardware,
         ..Project::default()
     }
 }
@@ -202,6 +202,9 @@ fn sequence(row: &Row<'_>, model: &Model) -> u64 {
         if row.text("note").to_lowercase().contains("alpaca lengths vary") {
             return LONGEST_INSTRUCTION;
         }
+        if words::framework(row.text("framework")) == Some(Framework::Torchtitan) {
+            return TORCHTITAN_TOKENS;
+        }
         return if longest > 0 { longest.min(TOKENS_NOT_STATED) } else { TOKENS_NOT_STATED };
     };
     let words = [row.text("note"), row.text("seq_or_res"), row.text("source")].map(str::to_lowercase);
@@ -232,6 +235,14 @@ fn task(row: &Row<'_>, model: &Model, method: Method) -> LanguageTask {
 /// Micro-batches that a note gives as "grad accumulation 4".
 fn accumulation(note: &str) -> u64 {
     note.split_once("grad accumulation").and_then(|(_, rest)| sizes::tokens(rest)).unwrap_or(1).clamp(1, 1 << 20)
+}
+
+/// Micro-batches of a step where the row says nothing: the pipeline's; LitGPT's scripts step after 64 or 128 samples
+/// (`batch_size` in finetune/*.py, `global_batch_size` in its configuration files), far more than several cards take at
+/// once.
+fn accumulates(framework: Framework, cards: &Cards) -> u64 {
+    let several = framework == Framework::Litgpt && cards.hardware.count > 1;
+    cards.micro_batches.max(if several { 2 } else { 1 })
 }
 
 /// Share of the blocks in `22 blocks swapped to CPU`; FLUX, for which that is written, has 57.
@@ -320,6 +331,8 @@ fn default_checkpointing(framework: Framework, method: Method, domain: Domain, b
         Framework::LlamaFactory | Framework::MsSwift | Framework::Axolotl | Framework::Torchtune => {
             Checkpointing::PerBlock
         }
+        // `[activation_checkpoint] mode = "selective"` in torchtitan's configurations.
+        Framework::Torchtitan => Checkpointing::Selective,
         // `prepare_model_for_kbit_training` of PEFT turns it on.
         Framework::Transformers if quantized && domain != Domain::Diffusion => Checkpointing::PerBlock,
         _ => Checkpointing::Off,

@@ -1,6 +1,7 @@
 //! Scoring of estimates against cases with a known answer.
 
 pub(crate) mod architecture;
+mod cards;
 pub(crate) mod case;
 pub(crate) mod engine;
 pub(crate) mod gpus;

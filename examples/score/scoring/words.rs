@@ -229,7 +229,8 @@ pub(crate) fn loss(text: &str) -> LossKernel {
 /// How several cards share the work.
 pub(crate) fn sharding(text: &str, offload: &str) -> Sharding {
     const RULES: &[(&[&str], Sharding)] = &[
-        (&["ddp mode"], Sharding::Ddp),
+        // FSDP that shards nothing: see the group in `cards`.
+        (&["ddp mode"], Sharding::Fsdp),
         (&["offload"], Sharding::Zero3Offload),
         (&["device_map"], Sharding::DeviceMap),
         (&["zero-3"], Sharding::Zero3),
@@ -238,12 +239,16 @@ pub(crate) fn sharding(text: &str, offload: &str) -> Sharding {
         (&["zero2"], Sharding::Zero2),
         (&["zero-1"], Sharding::Zero1),
         (&["zero1"], Sharding::Zero1),
-        (&["fsdp"], Sharding::Zero3),
+        (&["grad_op"], Sharding::FsdpGrad),
+        (&["grad-op"], Sharding::FsdpGrad),
+        (&["hybrid"], Sharding::FsdpHybrid),
+        (&["fsdp2"], Sharding::Fsdp2),
+        (&["fsdp"], Sharding::Fsdp),
         (&["ddp"], Sharding::Ddp),
     ];
     let sharding = first(RULES, text).unwrap_or_default();
     let away = self::offload(offload) != Offload::None;
-    if away && sharding == Sharding::Zero3 { Sharding::Zero3Offload } else { sharding }
+    if away && matches!(sharding, Sharding::Zero3) { Sharding::Zero3Offload } else { sharding }
 }
 
 /// What waits in main memory.

@@ -113,7 +113,7 @@ impl Pieces {
                     self.states /= cards;
                     self.gradients /= cards;
                 }
-                Sharding::Zero3 | Sharding::Zero3Offload | Sharding::DeviceMap => {
+                _ => {
                     self.states /= cards;
                     self.gradients /= cards;
                     self.weights /= cards;

@@ -63,7 +63,11 @@ impl Walks {
         let mut plain = *config;
         let several = |n: u64| n.min(2);
         plain.shards =
-            Shards { weights: several(plain.shards.weights), gradients: several(plain.shards.gradients), optimizer: 1 };
+            Shards {
+            weights: several(plain.shards.weights),
+            gradients: several(plain.shards.gradients),
+            ..Shards::default()
+        };
         plain.accumulation = several(plain.accumulation);
         plain.optimizer = Optimizer::AdamW;
         if plain.optimizer_impl != step::StepImpl::InBackward {
@@ -100,11 +104,13 @@ impl Planned {
             Sharding::Auto => Sharding::Ddp,
             chosen => chosen,
         };
-        config.shards = match sharding {
-            Sharding::Zero1 => Shards { optimizer: count, ..Shards::default() },
-            Sharding::Zero2 => Shards { optimizer: count, gradients: count, ..Shards::default() },
-            Sharding::Zero3 | Sharding::Zero3Offload => Shards { weights: count, gradients: count, optimizer: count },
-            _ => Shards::default(),
+        let (weights, gradients, optimizer) = sharding.divides();
+        let over = |divides: bool| if divides { count } else { 1 };
+        config.shards = Shards {
+            weights: over(weights),
+            gradients: over(gradients),
+            optimizer: over(optimizer),
+            ..Shards::default()
         };
         let input = match &model.architecture {
             Architecture::Vision(_) => {

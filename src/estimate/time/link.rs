@@ -114,7 +114,11 @@ pub(super) fn volume(traffic: &Traffic, count: u32, sharding: Sharding) -> f64 {
         // reduce-scatter after every micro-batch
         Sharding::Zero2 => share * (gradients * accumulation + gradients),
         // gather the weights for every pass, reduce-scatter after every micro-batch
-        Sharding::Zero3 | Sharding::Zero3Offload => share * accumulation * (weights * passes + gradients),
+        Sharding::Zero3 | Sharding::Zero3Offload | Sharding::Fsdp | Sharding::Fsdp2 | Sharding::FsdpHybrid => {
+            share * accumulation * (weights * passes + gradients)
+        }
+        // the same with one gather a micro-batch
+        Sharding::FsdpGrad => share * accumulation * (weights + gradients),
         // Activations of one layer between neighbours: nothing against the rest
         Sharding::DeviceMap => 0.0,
     }

@@ -1,0 +1,83 @@
+//! What lies on the card between the kernels of a step, on one of several cards.
+
+use super::optimizer;
+use crate::network::{Program, StepConfig, Way, Weight, round};
+use crate::project::Offload;
+
+/// Elements that `DeepSpeed` steps at a time (`sub_group_size` of its `ZeRO` configuration, 1e9 by default).
+const SUB_GROUP: u64 = 1_000_000_000;
+
+/// Resident memory of one card, bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Resident {
+    /// Weights between steps.
+    pub(super) weights: u64,
+    /// Optimizer state, fp32 master weights.
+    pub(super) state: u64,
+    /// Gradients when all have come.
+    pub(super) gradients: u64,
+    /// Gradients that earlier micro-batches left.
+    pub(super) earlier: u64,
+    /// What the optimizer's step takes beside them.
+    pub(super) temporary: u64,
+    /// Largest single piece of that.
+    pub(super) largest: u64,
+}
+
+impl Resident {
+    pub(super) fn of(program: &Program, config: &StepConfig) -> Self {
+        let shards = &config.shards;
+        let sum = |bytes: &dyn Fn(&Weight) -> u64| program.weights.iter().map(bytes).fold(0, u64::saturating_add);
+        let (away_weights, away_state) = away(config);
+        let whole = sum(&|w| shards.stored_bytes(w)).saturating_add(program.buffers);
+        let update = optimizer::update(&program.weights, config);
+        let counts = |w: &Weight| w.trained || shards.frozen_gradients;
+        let gradients =
+            sum(&|w| if counts(w) { sized(w, shards.kept(w).bytes()) } else { 0 }) / shards.gradients.max(1);
+        let earlier = if shards.unsynced {
+            // Flat gradients wait as they come, others in the format that they are summed in
+            // (`to_accumulated_grad_if_needed` of `_fsdp_param.py`).
+            let wide = if shards.way == Way::PerParameter { shards.reduced } else { None };
+            sum(&|w| if counts(w) { sized(w, wide.unwrap_or(w.dtype).bytes()) } else { 0 })
+        } else {
+            gradients
+        };
+        let mut temporary = update.temporary / shards.optimizer.max(1);
+        if shards.way == Way::Zero && shards.weights > 1 {
+            temporary = temporary.min(SUB_GROUP * 4);
+        }
+        if shards.way == Way::Megatron {
+            // Gradients are fp32 already.
+            temporary = 0;
+        }
+        if away_state {
+            return Self {
+                weights: if away_weights { 0 } else { whole / shards.weights.max(1) },
+                earlier: if shards.unsynced { earlier } else { 0 },
+                ..Self::default()
+            };
+        }
+        Self {
+            weights: if away_weights { 0 } else { whole / shards.weights.max(1) },
+            state: update.state / shards.optimizer.max(1),
+            gradients,
+            earlier,
+            temporary,
+            largest: update.largest / shards.optimizer.max(1),
+        }
+    }
+}
+
+/// Whether weights, and whether gradients and states, wait in main memory.
+pub(super) fn away(config: &StepConfig) -> (bool, bool) {
+    match config.shards.away {
+        Offload::None => (false, false),
+        Offload::Optimizer => (false, true),
+        Offload::Weights => (true, false),
+        Offload::All => (true, true),
+    }
+}
+
+fn sized(w: &Weight, element: u64) -> u64 {
+    round(w.numel.saturating_mul(element)).saturating_mul(w.times)
+}
