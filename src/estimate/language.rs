@@ -1,6 +1,8 @@
 //! Language models: the step run symbolically.
 
-use super::{CannotEstimate, EstimateMethod, MemoryEstimate, Moment, Part, Resolved, TimelinePoint, layout, overhead, stack};
+use super::{
+    CannotEstimate, EstimateMethod, MemoryEstimate, Moment, Part, Resolved, TimelinePoint, layout, overhead, stack,
+};
 use crate::catalog::{Gpu, LanguageKind, LanguageModel};
 use crate::network;
 use crate::project::{CustomModel, Field, Framework, LanguageTask, Objective, Offload, Project, Runtime, Sharding};

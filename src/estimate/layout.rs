@@ -136,6 +136,8 @@ fn buffers(project: &Project, way: Way, hidden: u64, shards: &mut Shards) {
     let elements = match project.framework {
         Framework::MsSwift | Framework::Transformers => 200_000_000,
         Framework::Axolotl => hidden.saturating_mul(hidden),
+        // Two buckets with `overlap_comm`.
+        Framework::LlamaFactory => 1_000_000_000,
         _ => 500_000_000,
     };
     shards.buffers = 2 * elements;

@@ -90,11 +90,12 @@ impl Stack {
                 },
                 ..huggingface
             },
-            Framework::Torchtitan => Self {
-                loss: Loss::Upcast,
-                code: Code { keeps_products: true, ..Code::default() },
-                ..huggingface
-            },
+            Framework::Torchtitan => {
+                Self { loss: Loss::Upcast, code: Code { keeps_products: true, ..Code::default() }, ..huggingface }
+            }
+            Framework::LlmFoundry => {
+                Self { code: Code { fused_cross_entropy: true, ..Code::default() }, ..huggingface }
+            }
             // Megatron's vocabulary-parallel cross-entropy works in fp32 on 16-bit logits.
             Framework::Megatron => Self { loss: Loss::Upcast, fused_gelu: true, ..huggingface },
             // `torch.optim` as it comes.

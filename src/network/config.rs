@@ -164,6 +164,9 @@ pub struct Code {
     /// need: the input of a layer with an adapter in 16 bit, gate and up of the MLP; rotation happens in place
     /// (unslothai/unsloth `kernels/fast_lora.py`, `rms_layernorm.py`, `rope_embedding.py`).
     pub fused_adapters: bool,
+    /// Cross-entropy is one kernel that keeps the logits and one number a token (`fused_crossentropy` of llm-foundry, from
+    /// flash-attention's `losses/cross_entropy.py`).
+    pub fused_cross_entropy: bool,
     /// "Selective" checkpointing keeps the results of attention and of every other matrix product and computes the rest
     /// again (`apply_ac` with `selective_ac_option = "op"` in torchtitan).
     pub keeps_products: bool,

@@ -3,7 +3,9 @@
 use super::builder::{Keep, Kernel, Tensor, bytes};
 use super::layers::{Heads, Layers, Role};
 use super::style::{Activation, Norm, Residual, Style};
-use super::{AttentionKernel, Dtype, Kind, Loss, Program, SAVE_OUT, SLOTS, Slot, Stage, StepConfig, Task, Trained};
+use super::{
+    AttentionKernel, Dtype, Kind, Loss, Program, SAVE_AUX, SAVE_OUT, SLOTS, Slot, Stage, StepConfig, Task, Trained,
+};
 use crate::catalog::grammar::{AttentionCore, AttentionPlan, ExpertLayers};
 use crate::catalog::{LanguageKind, LanguageModel};
 
@@ -445,10 +447,24 @@ pub(crate) fn cross_entropy(n: &mut Layers, x: Tensor, head: Head) {
         let scaled = n.b.scale(squashed);
         logits = n.b.as_logits(scaled);
     }
+    if n.config.code.fused_cross_entropy {
+        let kernel = Kernel { saves: 1 | SAVE_AUX, aux: bytes(2 * tokens, Dtype::F32), ..Kernel::default() };
+        let loss = n.b.fused(&[logits], 1, 1, Dtype::F32, kernel);
+        n.b.touch(logits);
+        n.b.touch(loss);
+        return;
+    }
     let wide = if upcast { n.b.cast(logits, Dtype::F32) } else { logits };
     let wide = n.b.as_logits(wide);
     let saves = SAVE_OUT | u8::from(n.b.keeps_softmax_input);
-    let kernel = Kernel { saves, kind: Kind::Logits, ..Kernel::default() };
+    let mut kernel = Kernel { saves, kind: Kind::Logits, ..Kernel::default() };
+    if n.config.shards.tensor > 1 {
+        // Over divided logits log-softmax is written out: their shifted copy and its exponentials; backward fills a zero
+        // tensor, takes the exponentials and adds the two (torch/distributed/tensor/parallel/loss.py).
+        let one = bytes(tokens * vocab, wide.dtype);
+        kernel.temp = one;
+        kernel.back_temp = 2 * one;
+    }
     let mut log_probabilities = n.b.fused(&[wide], tokens, vocab, wide.dtype, kernel);
     if n.config.autocast.is_some() && wide.dtype.is_half() {
         // `cross_entropy` runs log-softmax as it comes; autocast then wants `nll_loss` in fp32.
@@ -493,7 +509,7 @@ fn chunked_loss(n: &mut Layers, x: Tensor, head: Head, chunk: u64) {
         (part.max(scratch), own + part.max(scratch))
     };
     let kernel = Kernel {
-        saves: u8::from(w.grad) | u8::from(x.grad) << 1 | super::SAVE_AUX,
+        saves: u8::from(w.grad) | u8::from(x.grad) << 1 | SAVE_AUX,
         aux: kept + saved,
         temp,
         back_temp,

@@ -1,9 +1,9 @@
 //! What the caching allocator holds on one of several cards that divide weights, gradients or states.
 
 use super::allocator::Allocator;
+use super::optimizer;
 use super::resident::{self, Resident};
 use super::run::{Walk, run_observed};
-use super::optimizer;
 use crate::network::{Program, StepConfig, Way};
 use crate::units::Bytes;
 

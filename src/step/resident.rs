@@ -44,7 +44,10 @@ impl Resident {
         };
         let mut temporary = update.temporary / shards.optimizer.max(1);
         if shards.way == Way::Zero && shards.weights > 1 {
-            temporary = temporary.min(SUB_GROUP * 4);
+            temporary = temporary.min(SUB_GROUP * 8);
+        } else if shards.way == Way::Zero {
+            // `self.flatten(self.averaged_gradients[i]).to(...)` in stage_1_and_2.py: the flat 16-bit copy first.
+            temporary = temporary.saturating_add(gradients);
         }
         if shards.way == Way::Megatron {
             // Gradients are fp32 already.

@@ -210,9 +210,12 @@ fn sequence(row: &Row<'_>, model: &Model) -> u64 {
     let words = [row.text("note"), row.text("seq_or_res"), row.text("source")].map(str::to_lowercase);
     let has = |w: &str| words.iter().any(|text| text.contains(w));
     let limit = has("is a cap") || has(" cap") || has("real length short");
+    // "unless packed" in a note says nothing about this run.
+    let words = words.clone().map(|text| text.replace("unless packed", ""));
+    let has = |w: &str| words.iter().any(|text| text.contains(w));
     let packed = has("pack") && !has("unpacked") && !has("not packed");
-    // "unless packed" in a note says nothing about this run: its script's name does.
-    let packed = if has("unless pack") { words[2].contains("pack") || words[1].contains("pack") } else { packed };
+    // Nobody divides the tokens of short samples over cards.
+    let packed = packed || words[2].contains("sequence_parallel");
     if limit && !packed { stated.min(LONGEST_INSTRUCTION) } else { stated }
 }
 
