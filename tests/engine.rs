@@ -231,6 +231,7 @@ fn blocks_of_denoisers_need_not_be_walked() {
                     weights: several(s.weights, times),
                     gradients: several(s.gradients, times),
                     optimizer: times,
+                    ..Shards::default()
                 };
                 let variant = StepConfig { shards, accumulation: several(config.accumulation, times), ..*config };
                 assert_eq!(walked.step(&program, &variant), run(&program, &variant, Walk::Ends), "{id}, setting {k}");

@@ -1,7 +1,7 @@
 //! What lies on the card between the kernels of a step, on one of several cards.
 
 use super::optimizer;
-use crate::network::{Program, StepConfig, Way, Weight, round};
+use crate::network::{Dtype, Program, StepConfig, Way, Weight, round};
 use crate::project::Offload;
 
 /// Elements that `DeepSpeed` steps at a time (`sub_group_size` of its `ZeRO` configuration, 1e9 by default).
@@ -31,9 +31,11 @@ impl Resident {
         let (away_weights, away_state) = away(config);
         let whole = sum(&|w| shards.stored_bytes(w)).saturating_add(program.buffers);
         let update = optimizer::update(&program.weights, config);
+        // `main_grad` of Megatron's contiguous buffer is fp32.
+        let gradient_format = |w: &Weight| if shards.way == Way::Megatron { Dtype::F32 } else { shards.kept(w) };
         let counts = |w: &Weight| w.trained || shards.frozen_gradients;
         let gradients =
-            sum(&|w| if counts(w) { sized(w, shards.kept(w).bytes()) } else { 0 }) / shards.gradients.max(1);
+            sum(&|w| if counts(w) { sized(w, gradient_format(w).bytes()) } else { 0 }) / shards.gradients.max(1);
         let earlier = if shards.unsynced {
             // Flat gradients wait as they come, others in the format that they are summed in
             // (`to_accumulated_grad_if_needed` of `_fsdp_param.py`).
@@ -56,7 +58,9 @@ impl Resident {
         if away_state {
             return Self {
                 weights: if away_weights { 0 } else { whole / shards.weights.max(1) },
-                earlier: if shards.unsynced { earlier } else { 0 },
+                // Megatron's gradient buffer stays on the card (`HybridDeviceOptimizer` copies from it).
+                gradients: if shards.way == Way::Megatron { gradients } else { 0 },
+                earlier: if shards.unsynced || shards.way == Way::Megatron { earlier } else { 0 },
                 ..Self::default()
             };
         }

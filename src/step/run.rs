@@ -15,8 +15,8 @@
 use super::peaks::{Peak, Peaks};
 use super::resident::Resident;
 use crate::network::{
-    Backward, Group, Id, Kind, NONE, Op, Program, SAVE_AUX, SAVE_OUT, SLOTS, Segment, Shards, StepConfig, StepImpl, Value,
-    Way,
+    Backward, Group, Id, Kind, NONE, Op, Program, SAVE_AUX, SAVE_OUT, SLOTS, Segment, Shards, StepConfig, StepImpl,
+    Value, Way,
 };
 use crate::project::Checkpointing;
 use crate::units::Bytes;

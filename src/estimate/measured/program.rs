@@ -62,8 +62,7 @@ impl Walks {
     fn find(&self, model: &'static str, input: Input, config: &StepConfig) -> Option<Rc<Written>> {
         let mut plain = *config;
         let several = |n: u64| n.min(2);
-        plain.shards =
-            Shards {
+        plain.shards = Shards {
             weights: several(plain.shards.weights),
             gradients: several(plain.shards.gradients),
             ..Shards::default()
