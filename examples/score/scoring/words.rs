@@ -136,6 +136,7 @@ pub(crate) fn precision(weights: &str, compute: &str, framework: Framework, meth
             | Framework::MsSwift
             | Framework::Diffusers
             | Framework::Kohya
+            | Framework::SimpleTuner
     );
     if framework == Framework::Megatron && half_weights && !method.is_adapter() {
         return Precision::MasterBf16;
