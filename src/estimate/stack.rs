@@ -100,10 +100,13 @@ impl Stack {
             Framework::Megatron => Self { loss: Loss::Upcast, fused_gelu: true, ..huggingface },
             // `torch.optim` as it comes.
             Framework::Pytorch => Self { step: StepImpl::Foreach, own_models: true, ..huggingface },
+            Framework::SimpleTuner => {
+                let code = Code { dynamic_fp8: true, ..Code::default() };
+                Self { step: StepImpl::Foreach, kbit_prepare: false, code, ..huggingface }
+            }
             // The same; adapters of denoisers without k-bit preparation.
             Framework::Diffusers
             | Framework::Kohya
-            | Framework::SimpleTuner
             | Framework::OneTrainer
             | Framework::AiToolkit
             | Framework::Ultralytics => Self { step: StepImpl::Foreach, kbit_prepare: false, ..huggingface },

@@ -170,6 +170,9 @@ pub struct Code {
     /// "Selective" checkpointing keeps the results of attention and of every other matrix product and computes the rest
     /// again (`apply_ac` with `selective_ac_option = "op"` in torchtitan).
     pub keeps_products: bool,
+    /// fp8 weights meet activations that are brought to fp8 for each product, by operators that autograd follows
+    /// (torchao's `Float8DynamicActivationFloat8WeightConfig`, SimpleTuner's `fp8-torchao`).
+    pub dynamic_fp8: bool,
 }
 
 /// A training step with every switch set.

@@ -312,10 +312,28 @@ impl<'c> Layers<'c> {
             self.b.weight(out, 1, dtype, false);
         }
         let input = self.b.cast(x, compute);
+        let input = if self.config.code.dynamic_fp8 && quantization == Quantization::Fp8 {
+            self.dynamic_fp8(input)
+        } else {
+            input
+        };
         let y = self.b.dequantized_linear(input, w, out, scratch, self.config.code.quantized_saves_input);
         let y = self.b.cast(y, x.dtype);
         // bitsandbytes' PEFT layer clones the result before it adds to it.
         self.b.copy(y, y.rows, y.cols)
+    }
+
+    /// `_choose_scale_float8` and `_quantize_affine_float8` of torchao: the largest absolute value of each row, the
+    /// quotient in fp32, cut off at the format's limits, and the fp8 copy. Autograd keeps what each of them needs.
+    fn dynamic_fp8(&mut self, x: Tensor) -> Tensor {
+        let absolute = self.b.unary(x, Keep::Input, 0);
+        let largest = self.b.unary(absolute, Keep::Input, 0);
+        let scale = self.b.reduce(largest, x.rows, 1);
+        let wide = self.b.cast(x, Dtype::F32);
+        let quotient = self.b.mul(wide, scale);
+        let cut = self.b.unary(quotient, Keep::Input, 0);
+        let kernel = Kernel { saves: SAVE_OUT, ..Kernel::default() };
+        self.b.fused(&[cut], x.rows, x.cols, Dtype::U8, kernel)
     }
 
     /// `LlamaRMSNorm`: fp32 inside, the weight applied in the input's format.

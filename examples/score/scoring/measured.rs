@@ -348,7 +348,11 @@ fn caches_latents(row: &Row<'_>, framework: Framework) -> bool {
     if note.contains("cached") || note.contains("caching") || note.contains("encoders off") {
         return true;
     }
-    // Scripts of diffusers and of CogVideo encode on the fly; the trainers cache by default.
+    // CogVideo's trainer encodes the whole set first and unloads the encoders (`prepare_dataset` in finetune/trainer.py).
+    if row.text("framework").to_lowercase().contains("cogvideo") {
+        return true;
+    }
+    // Scripts of diffusers encode on the fly; the trainers cache by default.
     !matches!(framework, Framework::Diffusers | Framework::Pytorch)
 }
 

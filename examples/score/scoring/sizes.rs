@@ -50,6 +50,10 @@ pub(crate) fn picture(text: &str) -> Option<Picture> {
     let text = text.split('(').next().unwrap_or_default();
     let found = numbers(text);
     let frames = found.iter().find(|(_, after)| after.trim_start().starts_with("frame")).map(|(v, _)| *v);
+    // SimpleTuner's `resolution_type: pixel_area`: any shape with the area of such a square.
+    if text.contains("480p-area") {
+        return square(480.0, 480.0, frames);
+    }
     if text.contains("480p") {
         return square(832.0, 480.0, frames);
     }

@@ -2,6 +2,7 @@
 
 mod dit;
 mod encoders;
+mod stream;
 mod unet;
 
 use super::builder::{Tensor, bytes};
@@ -30,13 +31,14 @@ pub fn diffusion(id: &str, latents: Latents, config: &StepConfig) -> Option<Prog
     n.trained = !matches!(config.trained, Trained::Adapters(_) | Trained::Head);
     n.adapts_attention_out = true;
     n.quantizes_all = true;
-    let (unet, joint) = (unet::network(id), dit::network(id));
-    if latents.encoders && (unet.is_some() || joint.is_some()) {
+    let (unet, joint, single) = (unet::network(id), dit::network(id), stream::network(id));
+    if latents.encoders && (unet.is_some() || joint.is_some() || single.is_some()) {
         encoders::encode(&mut n, id, latents);
     }
-    match (unet, joint) {
-        (Some(net), _) => unet::write(&mut n, &net, latents),
-        (_, Some(net)) => dit::write(&mut n, &net, latents),
+    match (unet, joint, single) {
+        (Some(net), ..) => unet::write(&mut n, &net, latents),
+        (_, Some(net), _) => dit::write(&mut n, &net, latents),
+        (.., Some(net)) => stream::write(&mut n, &net, latents),
         _ => return None,
     }
     Some(n.b.program)
@@ -44,7 +46,7 @@ pub fn diffusion(id: &str, latents: Latents, config: &StepConfig) -> Option<Prog
 
 /// Denoisers that have a program.
 pub fn ids() -> impl Iterator<Item = &'static str> {
-    unet::IDS.iter().chain(&dit::IDS).copied()
+    unet::IDS.into_iter().chain(dit::IDS).chain(stream::ids())
 }
 
 fn checkpointed(n: &Layers) -> bool {
