@@ -82,6 +82,20 @@ pub(super) struct Stream {
     by_head: bool,
     /// A norm with weights before cross-attention.
     cross_norm: bool,
+    /// Width of the time's embedding, 0 = the blocks'.
+    time: u64,
+    /// States of several layers of the text encoder are fused by blocks of their own.
+    fusion: Option<Fusion>,
+}
+
+/// Blocks that see each token's states of several layers as a sequence, and blocks that see the tokens.
+#[derive(Clone, Copy, Debug)]
+struct Fusion {
+    layers: u64,
+    heads: u64,
+    inner: u64,
+    across: u64,
+    along: u64,
 }
 
 const BASE: Stream = Stream {
@@ -104,6 +118,8 @@ const BASE: Stream = Stream {
     attention_gate: false,
     by_head: false,
     cross_norm: false,
+    time: 0,
+    fusion: None,
 };
 
 /// diffusers' defaults of each class, or the arguments of its conversion script.
@@ -171,10 +187,11 @@ const NETWORKS: &[(&str, Stream)] = &[
             bias: false,
             query_norm: Some(true),
             by_head: true,
+            time: 1024,
             ..BASE
         },
     ),
-    // transformer_krea2.py: 12 layers of the text encoder are fused before the blocks.
+    // transformer_krea2.py.
     (
         "krea-2",
         Stream {
@@ -190,24 +207,13 @@ const NETWORKS: &[(&str, Stream)] = &[
             bias: false,
             query_norm: Some(true),
             attention_gate: true,
+            fusion: Some(Fusion { layers: 12, heads: 20, inner: 6912, across: 2, along: 2 }),
             ..BASE
         },
     ),
     // transformer_cosmos.py with the sizes of Cosmos-Predict2-2B-Text2Image, which Anima starts from.
-    (
-        "anima",
-        Stream {
-            heads: 16,
-            key_heads: 16,
-            patch: (68, 64),
-            text: (1024, 512),
-            text_in: Text::Cross { masked: false },
-            modulation: Modulation::LowRank(256),
-            bias: false,
-            query_norm: Some(true),
-            ..BASE
-        },
-    ),
+    ("anima", COSMOS),
+    ("cosmos-predict2-2b", COSMOS),
     // transformer_ernie_image.py with the sizes of baidu/ERNIE-Image.
     (
         "ernie-image",
@@ -217,7 +223,7 @@ const NETWORKS: &[(&str, Stream)] = &[
             patch: (128, 128),
             text: (3072, 256),
             text_in: Text::Joined,
-            norm: Norm::Wide,
+            norm: Norm::Rms,
             modulation: Modulation::Shared,
             inner: 12_288,
             gated: true,
@@ -226,9 +232,37 @@ const NETWORKS: &[(&str, Stream)] = &[
             ..BASE
         },
     ),
+    // `LongCatVideoTransformer3DModel` of meituan-longcat/LongCat-Video.
+    (
+        "longcat-video",
+        Stream {
+            width: 4096,
+            heads: 32,
+            key_heads: 32,
+            blocks: 48,
+            inner: 11_008,
+            gated: true,
+            modulation: Modulation::Linear,
+            time: 512,
+            query_norm: Some(true),
+            ..WAN
+        },
+    ),
     ("cogvideox-2b", Stream { rotary: false, ..COGVIDEO }),
     ("cogvideox-5b", Stream { width: 3072, heads: 48, key_heads: 48, blocks: 42, inner: 12_288, ..COGVIDEO }),
 ];
+
+const COSMOS: Stream = Stream {
+    heads: 16,
+    key_heads: 16,
+    patch: (68, 64),
+    text: (1024, 512),
+    text_in: Text::Cross { masked: false },
+    modulation: Modulation::LowRank(256),
+    bias: false,
+    query_norm: Some(true),
+    ..BASE
+};
 
 const PIXART: Stream = Stream {
     width: 1152,
@@ -271,6 +305,7 @@ const COGVIDEO: Stream = Stream {
     inner: 7680,
     query_norm: Some(true),
     by_head: true,
+    time: 512,
     ..BASE
 };
 
@@ -314,10 +349,11 @@ pub(super) fn write(n: &mut Layers, net: &Stream, latents: Latents) {
     let tokens = Tokens { picture, text: net.text.1 };
     let dtype = input_format(n);
     let patches = resident(n, n.batch * picture, net.patch.0, dtype);
-    let text = resident(n, n.batch * net.text.1, net.text.0, dtype);
+    let states = net.fusion.map_or(1, |f| f.layers);
+    let text = resident(n, n.batch * net.text.1 * states, net.text.0, dtype);
     let x = n.linear(patches, net.width, true, Role::Outside);
     let steps = n.constant(n.batch, 256, dtype);
-    let time = embed(n, steps, net.width);
+    let time = embed(n, steps, if net.time > 0 { net.time } else { net.width });
     match net.modulation {
         Modulation::Table | Modulation::Shared => {
             let bent = n.act_tensor(time, Act::Silu);
@@ -331,6 +367,10 @@ pub(super) fn write(n: &mut Layers, net: &Stream, latents: Latents) {
         Modulation::Linear | Modulation::Sandwich => {}
     }
     n.b.put(TIME, time);
+    let text = match net.fusion {
+        Some(fusion) => fuse(n, net, fusion, text),
+        None => text,
+    };
     let text = embed(n, text, net.width);
     n.b.put(HIDDEN, x);
     n.b.put(TEXT, text);
@@ -369,6 +409,39 @@ pub(super) fn write(n: &mut Layers, net: &Stream, latents: Latents) {
     };
     let out = n.linear(x, net.patch.1, true, Role::Outside);
     squared_error(n, out);
+}
+
+/// The text's states of several layers become one (`Krea2TextFusion`); these blocks are not checkpointed.
+fn fuse(n: &mut Layers, net: &Stream, fusion: Fusion, states: Tensor) -> Tensor {
+    let blocks = Stream {
+        width: net.text.0,
+        heads: fusion.heads,
+        key_heads: fusion.heads,
+        inner: fusion.inner,
+        rotary: false,
+        fusion: None,
+        ..*net
+    };
+    let mut x = states;
+    for _ in 0..fusion.across {
+        x = plain_block(n, &blocks, x, fusion.layers);
+    }
+    // One linear layer over the states of a token, which lie apart.
+    let mut x = n.b.copy(x, x.rows / fusion.layers, x.cols);
+    for _ in 0..fusion.along {
+        x = plain_block(n, &blocks, x, net.text.1);
+    }
+    x
+}
+
+/// A block without modulation.
+fn plain_block(n: &mut Layers, net: &Stream, x: Tensor, tokens: u64) -> Tensor {
+    let normed = norm(n, net, x);
+    let attended = attention(n, net, normed, None, tokens);
+    let x = n.b.add(x, attended);
+    let normed = norm(n, net, x);
+    let out = feed_forward(n, net, normed);
+    n.b.add(x, out)
 }
 
 /// Exchanges the two streams.
