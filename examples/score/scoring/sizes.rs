@@ -132,7 +132,7 @@ mod tests {
             ("512x512 (page: 1024x1024)", Some((512, 1))),
             ("short side 640-800, max 1333", Some((1033, 1))),
             ("1333x800", Some((1033, 1))),
-            ("480p-area, 81 frames", Some((632, 81))),
+            ("480p-area, 81 frames", Some((480, 81))),
             ("49x480x720", Some((588, 49))),
             ("480-800 multi-scale, crop", Some((1033, 1))),
             ("", None),
