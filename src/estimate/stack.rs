@@ -29,6 +29,10 @@ pub struct Stack {
     pub fused_gelu: bool,
     /// Models are not transformers' but a repository's own.
     pub own_models: bool,
+    /// Attention kernels of its own, or a direct call of PyTorch's.
+    pub own_kernels: bool,
+    /// Scores are written out where no kernel is named.
+    pub eager_attention: bool,
     /// Layers that are written in another way than transformers writes them.
     pub code: Code,
 }
@@ -47,6 +51,8 @@ impl Stack {
             unties_head: false,
             fused_gelu: false,
             own_models: false,
+            own_kernels: false,
+            eager_attention: false,
             code: Code::default(),
         };
         match framework {
@@ -57,7 +63,7 @@ impl Stack {
             // Unsloth: fused linear cross-entropy (cut cross-entropy), own kernels for MLP, norms and rotary embedding.
             Framework::Unsloth => {
                 let code = Code { fused_adapters: true, ..Code::default() };
-                Self { loss: Loss::FusedChunked, kbit_prepare: false, code, ..huggingface }
+                Self { loss: Loss::FusedChunked, kbit_prepare: false, own_kernels: true, code, ..huggingface }
             }
             // torchtune: everything in bf16, head and cross-entropy compiled together in eight chunks of the sequence.
             Framework::Torchtune => Self {
@@ -65,6 +71,7 @@ impl Stack {
                 kbit_prepare: false,
                 half_adapters: true,
                 pure_half: true,
+                own_kernels: true,
                 ..huggingface
             },
             // LitGPT: `bf16-true`, cross-entropy 128 tokens at a time.
@@ -76,6 +83,7 @@ impl Stack {
                 pure_half: true,
                 unties_head: true,
                 fused_gelu: true,
+                own_kernels: true,
                 code: Code {
                     joint_qkv: true,
                     quantizes_head: true,
@@ -91,25 +99,27 @@ impl Stack {
                 ..huggingface
             },
             Framework::Torchtitan => {
-                Self { loss: Loss::Upcast, code: Code { keeps_products: true, ..Code::default() }, ..huggingface }
+                Self { loss: Loss::Upcast, own_kernels: true, code: Code { keeps_products: true, ..Code::default() }, ..huggingface }
             }
             Framework::LlmFoundry => {
-                Self { code: Code { fused_cross_entropy: true, ..Code::default() }, ..huggingface }
+                Self { own_kernels: true, code: Code { fused_cross_entropy: true, ..Code::default() }, ..huggingface }
             }
             // Megatron's vocabulary-parallel cross-entropy works in fp32 on 16-bit logits.
-            Framework::Megatron => Self { loss: Loss::Upcast, fused_gelu: true, ..huggingface },
+            Framework::Megatron => Self { loss: Loss::Upcast, fused_gelu: true, own_kernels: true, ..huggingface },
             // `torch.optim` as it comes.
-            Framework::Pytorch => Self { step: StepImpl::Foreach, own_models: true, ..huggingface },
+            Framework::Pytorch => Self { step: StepImpl::Foreach, own_models: true, own_kernels: true, ..huggingface },
             Framework::SimpleTuner => {
                 let code = Code { dynamic_fp8: true, ..Code::default() };
-                Self { step: StepImpl::Foreach, kbit_prepare: false, code, ..huggingface }
+                Self { step: StepImpl::Foreach, kbit_prepare: false, own_kernels: true, code, ..huggingface }
             }
             // The same; adapters of denoisers without k-bit preparation.
             Framework::Diffusers
             | Framework::Kohya
             | Framework::OneTrainer
             | Framework::AiToolkit
-            | Framework::Ultralytics => Self { step: StepImpl::Foreach, kbit_prepare: false, ..huggingface },
+            | Framework::Ultralytics => {
+                Self { step: StepImpl::Foreach, kbit_prepare: false, own_kernels: true, ..huggingface }
+            }
             _ => huggingface,
         }
     }
@@ -119,9 +129,17 @@ impl Stack {
     pub fn at(self, runtime: Runtime) -> Self {
         match runtime {
             Runtime::Current | Runtime::OldDriver => self,
-            // LitGPT's scripts put the longest sample first then (`get_batch`): no step as long came before it.
-            Runtime::Early2 => Self { code: Code { holds_last_loss: false, ..self.code }, ..self },
+            Runtime::Early2 => Self {
+                // transformers calls `scaled_dot_product_attention` since 4.36 of December 2023; LitGPT, Unsloth and
+                // the diffusion libraries had kernels before.
+                eager_attention: !self.own_kernels,
+                // LitGPT's scripts put the longest sample first then (`get_batch`): no step as long came before it.
+                code: Code { holds_last_loss: false, ..self.code },
+                ..self
+            },
             Runtime::One => Self {
+                // `scaled_dot_product_attention` came with PyTorch 2.0.
+                eager_attention: true,
                 // `foreach` became the default with PyTorch 2.0; before, optimizers went weight by weight.
                 step: StepImpl::Loop,
                 code: Code {
@@ -207,6 +225,7 @@ pub fn configure(project: &Project, layers: u64, task: Task, gpu: Option<&Gpu>) 
         checkpointing: project.checkpointing,
         reentrant: false,
         attention: match project.attention {
+            Attention::Auto if stack.eager_attention => AttentionKernel::Eager,
             Attention::Auto | Attention::Flash if flash(gpu) => AttentionKernel::Flash,
             // `scaled_dot_product_attention` takes its memory-efficient kernel on older cards.
             Attention::Auto | Attention::Flash | Attention::Efficient => AttentionKernel::Efficient,

@@ -181,7 +181,10 @@ fn runtime(row: &Row<'_>, method: Method, gpu: Option<&Gpu>) -> Runtime {
     if has(&["2018", "2019", "2020", "2021", "torch 1.", "pytorch 1.", "tensorflow"]) {
         return Runtime::One;
     }
-    if has(&["torch 2.0", "torch 2.1"]) {
+    // Repositories whose training code dates from 2023 and stands still since.
+    let source = row.text("source").to_lowercase();
+    let of_2023 = ["alpaca-lora", "stanford_alpaca", "lm-sys/fastchat", "lit-llama", "artidoro/qlora"];
+    if has(&["torch 2.0", "torch 2.1"]) || of_2023.iter().any(|w| source.contains(w) || framework.contains(w)) {
         return Runtime::Early2;
     }
     // The machine's context is known where its smallest jobs were measured beside the others: multi-layer perceptrons of
@@ -331,9 +334,8 @@ fn default_checkpointing(framework: Framework, method: Method, domain: Domain, b
     let quantized = method == Method::QLora || (method == Method::Lora && base == BaseFormat::Int8);
     match framework {
         Framework::Unsloth => Checkpointing::Offloaded,
-        Framework::LlamaFactory | Framework::MsSwift | Framework::Axolotl | Framework::Torchtune => {
-            Checkpointing::PerBlock
-        }
+        // Axolotl's `gradient_checkpointing` is off unless it is set (its configuration reference).
+        Framework::LlamaFactory | Framework::MsSwift | Framework::Torchtune => Checkpointing::PerBlock,
         // `[activation_checkpoint] mode = "selective"` in torchtitan's configurations.
         Framework::Torchtitan => Checkpointing::Selective,
         // `prepare_model_for_kbit_training` of PEFT turns it on.
