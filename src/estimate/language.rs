@@ -78,6 +78,23 @@ pub fn memory(project: &Project, model: &LanguageModel, gpu: Option<&Gpu>) -> Re
 /// Reserved memory (`torch.cuda.max_memory_reserved`) by simulating the caching allocator tensor by tensor: a thousand
 /// times slower than [`memory`], for one project on screen or one case scored.
 pub fn reserved_for(project: &Project, model: &LanguageModel, gpu: Option<&Gpu>) -> Result<Bytes, CannotEstimate> {
+    with_allocator(project, model, gpu, true, step::first_steps)
+}
+
+/// Memory that a card must have for the run to get through: as [`reserved_for`], on a card just large enough, with what
+/// is on it beside PyTorch's tensors.
+pub fn needed_for(project: &Project, model: &LanguageModel, gpu: Option<&Gpu>) -> Result<Bytes, CannotEstimate> {
+    let quick = memory(project, model, gpu)?;
+    Ok(with_allocator(project, model, gpu, false, step::least)? + (quick.card - quick.reserved))
+}
+
+fn with_allocator(
+    project: &Project,
+    model: &LanguageModel,
+    gpu: Option<&Gpu>,
+    bounded_by_card: bool,
+    how: impl Fn(&network::Program, &StepConfig) -> step::Held,
+) -> Result<Bytes, CannotEstimate> {
     let quick = memory(project, model, gpu)?;
     let model = &as_written(project, model);
     let plan = Plan::of(project, model, gpu);
@@ -86,12 +103,14 @@ pub fn reserved_for(project: &Project, model: &LanguageModel, gpu: Option<&Gpu>)
         return Ok(quick.reserved);
     }
     if plan.config.shards != Shards::default() {
-        return Ok(quick.allocated + step::divided_step(&program, &plan.config));
+        let cached = if bounded_by_card { step::divided_step(&program, &plan.config) } else { Bytes::ZERO };
+        return Ok((quick.allocated + cached).max(quick.reserved));
     }
-    let held = step::first_steps(&program, &plan.config);
+    let held = how(&program, &plan.config);
+    let wanted = quick.allocated + (held.reserved - held.allocated);
     // On a full card what is only cached goes back before anything fails.
-    let room = gpu.map_or(Bytes(u64::MAX), |g| g.usable - (quick.card - quick.reserved));
-    Ok((quick.allocated + (held.reserved - held.allocated)).min(room).max(quick.reserved))
+    let room = gpu.filter(|_| bounded_by_card).map_or(wanted, |g| g.usable - (quick.card - quick.reserved));
+    Ok(if bounded_by_card { wanted.min(room).max(quick.reserved) } else { wanted })
 }
 
 /// The course of one step, for the picture: at most `points` points.

@@ -214,6 +214,16 @@ pub fn reserved(project: &Project, gpu: Option<&Gpu>, catalog: &Catalog) -> Resu
     }
 }
 
+/// What a card must have for the run to get through, by simulating the caching allocator on cards of several sizes: the
+/// slowest figure, for the one project on screen. [`memory`] gives a quick one in `card`.
+pub fn needed(project: &Project, gpu: Option<&Gpu>, catalog: &Catalog) -> Result<Bytes, CannotEstimate> {
+    match subject(project, catalog)? {
+        Subject::Custom(model) => language::needed_for(project, &model, gpu),
+        Subject::Language(model) => language::needed_for(project, model, gpu),
+        Subject::Other(model) => Ok(measured::memory(project, model, gpu)?.card),
+    }
+}
+
 /// The course of one step, for the picture, in at most `points` points; empty where it cannot be estimated.
 pub fn timeline(project: &Project, gpu: Option<&Gpu>, catalog: &Catalog, points: usize) -> Vec<TimelinePoint> {
     match subject(project, catalog) {

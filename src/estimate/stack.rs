@@ -233,6 +233,8 @@ pub fn configure(project: &Project, layers: u64, task: Task, gpu: Option<&Gpu>) 
             Attention::Math => AttentionKernel::Math,
         },
         loss: match project.loss {
+            // Preference losses want the log-probability of every token, and so all logits (TRL's `DPOTrainer`).
+            LossKernel::Auto if pairs > 1 && stack.loss == Loss::FusedChunked => Loss::Upcast,
             LossKernel::Auto => stack.loss,
             LossKernel::Upcast => Loss::Upcast,
             LossKernel::NoUpcast => Loss::NoUpcast,

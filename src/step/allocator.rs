@@ -32,6 +32,9 @@ pub struct Allocator {
     peak: u64,
     live: u64,
     live_peak: u64,
+    /// What there is to reserve from.
+    capacity: Option<u64>,
+    failed: bool,
     blocks: Vec<Block>,
     /// Free blocks by size: small segments, large segments.
     free: [BTreeSet<(u64, u32)>; 2],
@@ -40,6 +43,16 @@ pub struct Allocator {
 }
 
 impl Allocator {
+    /// One that has no more than this to hold: it gives back what it only caches before it fails.
+    pub fn of(capacity: u64) -> Self {
+        Self { capacity: Some(capacity), ..Self::default() }
+    }
+
+    /// Whether a request found no room.
+    pub fn failed(&self) -> bool {
+        self.failed
+    }
+
     /// What it holds at the most.
     pub fn peak(&self) -> u64 {
         self.peak
@@ -71,6 +84,10 @@ impl Allocator {
             } else {
                 size.div_ceil(ROUND_LARGE) * ROUND_LARGE
             };
+            if self.capacity.is_some_and(|capacity| self.reserved + segment > capacity) {
+                self.flush();
+                self.failed |= self.capacity.is_some_and(|capacity| self.reserved + segment > capacity);
+            }
             self.reserved += segment;
             self.peak = self.peak.max(self.reserved);
             self.block(segment, NONE, NONE, small)
@@ -92,6 +109,25 @@ impl Allocator {
         self.live += self.blocks[at].size;
         self.live_peak = self.live_peak.max(self.live);
         id
+    }
+
+    /// Gives back every segment of which nothing is in use (`release_cached_blocks`).
+    fn flush(&mut self) {
+        for pool in 0..self.free.len() {
+            let blocks = &self.blocks;
+            let whole: Vec<(u64, u32)> = self.free[pool]
+                .iter()
+                .filter(|(_, id)| {
+                    let block = blocks[*id as usize];
+                    block.previous == NONE && block.next == NONE
+                })
+                .copied()
+                .collect();
+            for key in whole {
+                self.free[pool].remove(&key);
+                self.reserved -= key.0;
+            }
+        }
     }
 
     fn give(&mut self, id: u32) {

@@ -23,9 +23,32 @@ pub struct Held {
 /// Steps until the allocator needs nothing new: the first makes states and gradients, the second finds them there.
 const STEPS: usize = 2;
 
-/// Loads the model and runs the first steps of training it.
+/// Loads the model and runs the first steps of training it, with all the memory in the world.
 pub fn first_steps(program: &Program, config: &StepConfig) -> Held {
-    let mut allocator = Allocator::default();
+    let allocator = walk(program, config, Allocator::default());
+    Held { reserved: Bytes(allocator.peak()), allocated: Bytes(allocator.live_peak()) }
+}
+
+/// The least that the allocator gets through the first steps with, to a part in [`STEPS_OF_SEARCH`] powers of two between
+/// what is in use and what it would like to hold.
+pub fn least(program: &Program, config: &StepConfig) -> Held {
+    let held = first_steps(program, config);
+    let (mut below, mut enough) = (held.allocated.0, held.reserved.0);
+    for _ in 0..STEPS_OF_SEARCH {
+        let middle = below + (enough - below) / 2;
+        if walk(program, config, Allocator::of(middle)).failed() {
+            below = middle;
+        } else {
+            enough = middle;
+        }
+    }
+    Held { reserved: Bytes(enough), allocated: held.allocated }
+}
+
+/// Halvings of the span between memory in use and memory held.
+const STEPS_OF_SEARCH: u32 = 5;
+
+fn walk(program: &Program, config: &StepConfig, mut allocator: Allocator) -> Allocator {
     for w in &program.weights {
         for _ in 0..w.times {
             allocator.resident(w.stored);
@@ -61,7 +84,7 @@ pub fn first_steps(program: &Program, config: &StepConfig) -> Held {
             allocator.drop_left(std::mem::take(&mut gradients));
         }
     }
-    Held { reserved: Bytes(allocator.peak()), allocated: Bytes(allocator.live_peak()) }
+    allocator
 }
 
 /// One step as it goes when everything that stays is there already and nothing else is cached.

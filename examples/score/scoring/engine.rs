@@ -16,7 +16,7 @@ pub(crate) fn figures(subject: &Subject, catalog: &Catalog) -> Result<Figures, R
                 allocated: found.allocated,
                 reserved,
                 smi: reserved + (found.card - found.reserved),
-                card: found.card,
+                card: estimate::needed(project, gpu.as_deref(), catalog).map_err(|why| declined(&why))?,
                 band: Some(found.band),
                 forward_end: None,
                 steady: None,

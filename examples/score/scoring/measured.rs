@@ -112,7 +112,11 @@ fn project(
         },
     );
     let (weights, compute) = (row.text("weight_dtype"), row.text("compute_dtype"));
-    let (optimizer, mut optimizer_impl) = words::optimizer(row.text("optimizer"));
+    let (optimizer, mut optimizer_impl) = match row.text("optimizer") {
+        // Every notebook has `optim = "adamw_8bit"`.
+        "" if framework == Framework::Unsloth => words::optimizer("adamw_8bit"),
+        stated => words::optimizer(stated),
+    };
     if row.text("note").contains("optimizer in bwd") {
         optimizer_impl = enough_gpu::project::OptimizerImpl::InBackward;
     }
@@ -141,6 +145,10 @@ fn project(
         base: match words::base(weights) {
             // The methods and formats that say the same already.
             BaseFormat::Fp32 if !method.is_adapter() => BaseFormat::AsPrecision,
+            // Only LitGPT's names tell the two apart. Double quantization is what the others do unless told otherwise:
+            // `double_quantization` of LLaMA-Factory, `bnb_4bit_use_double_quant` of ms-swift, Axolotl and Unsloth, the
+            // scales of torchtune's `NF4Tensor`, and the examples of PEFT and TRL.
+            BaseFormat::Nf4 if framework != Framework::Litgpt => BaseFormat::Nf4Double,
             base => base,
         },
         optimizer,
@@ -154,10 +162,11 @@ fn project(
             LossKernel::Auto if framework == Framework::Torchtune => LossKernel::Upcast,
             loss => loss,
         },
-        micro_batch: (sizes::tokens(row.text("micro_batch")).unwrap_or(1) / cards.micro_batches).max(1),
+        micro_batch: sizes::tokens(row.text("micro_batch"))
+            .map_or(default_batch(row, framework, domain), |batch| (batch / cards.micro_batches).max(1)),
         accumulation: accumulation(row.text("note")).max(accumulates(framework, &cards)),
         frozen_share: frozen_share(row.text("method")),
-        sequence: sequence(row, model),
+        sequence: sequence(row, model, framework, objective),
         task: task(row, model, method),
         image_side: picture.map_or(if domain == Domain::Diffusion { 512 } else { 224 }, |p| p.side),
         frames: picture.map_or(1, |p| p.frames),
@@ -198,7 +207,7 @@ fn runtime(row: &Row<'_>, method: Method, gpu: Option<&Gpu>) -> Runtime {
 }
 
 /// Tokens of a sample: as stated; where only a limit is stated, the longest sample that such data has.
-fn sequence(row: &Row<'_>, model: &Model) -> u64 {
+fn sequence(row: &Row<'_>, model: &Model, framework: Framework, objective: Objective) -> u64 {
     let longest = model.language().map_or(0, |l| u64::from(l.max_context));
     let stated = sizes::tokens(row.text("seq_or_res"));
     let Some(stated) = stated else {
@@ -208,7 +217,14 @@ fn sequence(row: &Row<'_>, model: &Model) -> u64 {
         if words::framework(row.text("framework")) == Some(Framework::Torchtitan) {
             return TORCHTITAN_TOKENS;
         }
-        return if longest > 0 { longest.min(TOKENS_NOT_STATED) } else { TOKENS_NOT_STATED };
+        let usual = match framework {
+            // `max_length` of TRL's `DPOConfig`.
+            _ if objective != Objective::Likelihood => 1024,
+            // `max_seq_length` of `FastLanguageModel.from_pretrained` and its notebooks.
+            Framework::Unsloth => 2048,
+            _ => TOKENS_NOT_STATED,
+        };
+        return if longest > 0 { longest.min(usual) } else { usual };
     };
     let words = [row.text("note"), row.text("seq_or_res"), row.text("source")].map(str::to_lowercase);
     let has = |w: &str| words.iter().any(|text| text.contains(w));
@@ -220,6 +236,25 @@ fn sequence(row: &Row<'_>, model: &Model) -> u64 {
     // Nobody divides the tokens of short samples over cards.
     let packed = packed || words[2].contains("sequence_parallel");
     if limit && !packed { stated.min(LONGEST_INSTRUCTION) } else { stated }
+}
+
+/// Samples a step where a row gives none: what the library's arguments begin with.
+fn default_batch(row: &Row<'_>, framework: Framework, domain: Domain) -> u64 {
+    match framework {
+        // What is spread over several cards is large, and its batch small.
+        _ if domain != Domain::Llm || row.count("gpus").unwrap_or(1) > 1 => 1,
+        // `micro_batch_size` of finetune.py.
+        _ if row.text("source").contains("alpaca-lora") => 4,
+        // `micro_batch_size` of finetune/lora.py in 2023, when its tutorials were measured.
+        Framework::Litgpt => 4,
+        // Every notebook.
+        Framework::Unsloth => 2,
+        // `TrainingArguments.per_device_train_batch_size`.
+        Framework::Transformers | Framework::LlamaFactory => 8,
+        // recipes/configs.
+        Framework::Torchtune => 2,
+        _ => 1,
+    }
 }
 
 /// What sits on top of a language model, from the words of the row.
