@@ -149,6 +149,7 @@ impl Stack {
                     // Models of a repository's own; transformers called the kernel already.
                     written_gelu: self.own_models,
                     keeps_softmax_input: true,
+                    sums_gradients_anew: true,
                     ..self.code
                 },
                 ..self

@@ -160,6 +160,9 @@ pub struct Code {
     /// Softmax and log-softmax keep their input beside their output (`derivatives.yaml` before `PyTorch` 1.11:
     /// pytorch/pytorch#64000).
     pub keeps_softmax_input: bool,
+    /// Two gradients of one tensor are added into a third (`input_buffer.cpp` before `PyTorch` 2.0:
+    /// pytorch/pytorch#88339).
+    pub sums_gradients_anew: bool,
     /// Adapters, gated MLP, norms and rotary embedding are functions of the library's own that keep no more than they
     /// need: the input of a layer with an adapter in 16 bit, gate and up of the MLP; rotation happens in place
     /// (unslothai/unsloth `kernels/fast_lora.py`, `rms_layernorm.py`, `rope_embedding.py`).

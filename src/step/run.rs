@@ -177,6 +177,8 @@ struct Machine<'p, O: Observer> {
     peaks: Peaks,
     accumulating: bool,
     early_stop: bool,
+    /// Gradients that meet are added into a new tensor.
+    sums_anew: bool,
     /// Inputs of checkpointed segments wait in main memory.
     offloads: bool,
     /// The optimizer takes each gradient as it comes.
@@ -231,6 +233,7 @@ fn walk_observed<O: Observer>(program: &Program, config: &StepConfig, walk: Walk
         peaks: Peaks::default(),
         accumulating,
         early_stop: !config.reentrant,
+        sums_anew: config.code.sums_gradients_anew,
         offloads: config.checkpointing == Checkpointing::Offloaded,
         in_backward: config.optimizer_impl == StepImpl::InBackward,
         divided: (config.shards.weights > 1, config.shards.gradients > 1),
@@ -825,7 +828,7 @@ impl<'p, O: Observer> Machine<'p, O> {
         let old = self.cells[target as usize].grad;
         let merged = if old == NOTHING {
             grad
-        } else if self.storages[old as usize].refs == 1 && !self.storages[old as usize].view {
+        } else if self.storages[old as usize].refs == 1 && !self.storages[old as usize].view && !self.sums_anew {
             self.release(grad);
             old
         } else {
