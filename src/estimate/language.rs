@@ -258,6 +258,15 @@ impl Plan {
             // DDP's reducer keeps the gradients a second time, in its buckets.
             parts[Part::Temporaries as usize] += r.gradients;
         }
+        let step: Bytes = parts.into_iter().sum();
+        // Between steps a checkpoint is saved.
+        let orders = stack::Stack::of(project.framework).at(project.runtime).orders_tiles_to_save;
+        let saving = if orders && self.config.quantization == Some(step::Quantization::Int8) {
+            weights + optimizer + weights
+        } else {
+            Bytes::ZERO
+        };
+        parts[Part::Temporaries as usize] += saving - step;
         let allocated: Bytes = parts.into_iter().sum();
         let slack = allocated.scale(SLACK);
         let reserved = allocated + slack;

@@ -31,6 +31,9 @@ pub struct Stack {
     pub own_models: bool,
     /// Attention kernels of its own, or a direct call of PyTorch's.
     pub own_kernels: bool,
+    /// Saving a checkpoint copies all int8 weights: their tiles are put in order again for the state dictionary
+    /// (`Linear8bitLt._save_to_state_dict` of bitsandbytes 0.38 to 0.44).
+    pub orders_tiles_to_save: bool,
     /// Scores are written out where no kernel is named.
     pub eager_attention: bool,
     /// Layers that are written in another way than transformers writes them.
@@ -52,6 +55,7 @@ impl Stack {
             fused_gelu: false,
             own_models: false,
             own_kernels: false,
+            orders_tiles_to_save: false,
             eager_attention: false,
             code: Code::default(),
         };
@@ -133,6 +137,7 @@ impl Stack {
                 // transformers calls `scaled_dot_product_attention` since 4.36 of December 2023; LitGPT, Unsloth and
                 // the diffusion libraries had kernels before.
                 eager_attention: !self.own_kernels,
+                orders_tiles_to_save: true,
                 // LitGPT's scripts put the longest sample first then (`get_batch`): no step as long came before it.
                 code: Code { holds_last_loss: false, ..self.code },
                 ..self
@@ -165,6 +170,19 @@ pub fn flash(gpu: Option<&Gpu>) -> bool {
         Vendor::Amd => !g.architecture.starts_with("RDNA 2") && !g.architecture.starts_with("GCN"),
         _ => false,
     })
+}
+
+/// Whether int8 weights are bitsandbytes': the trainers of denoisers quantize with quanto and torchao.
+const fn has_bitsandbytes(framework: Framework) -> bool {
+    !matches!(
+        framework,
+        Framework::Diffusers
+            | Framework::SimpleTuner
+            | Framework::Kohya
+            | Framework::OneTrainer
+            | Framework::AiToolkit
+            | Framework::Ultralytics
+    )
 }
 
 /// NVIDIA's cards of 2020 and later.
@@ -212,7 +230,11 @@ pub fn configure(project: &Project, layers: u64, task: Task, gpu: Option<&Gpu>) 
         kbit_prepare: stack.kbit_prepare && quantization.is_some(),
         // Ampere came with CUDA 11, and with it code that calls the kernel of GELU (`bias_gelu_training` of
         // NVIDIA/DeepLearningExamples `BERT/modeling.py`; PyTorch 1.7 is the first for it).
-        code: Code { written_gelu: stack.code.written_gelu && !ampere(gpu), ..stack.code },
+        code: Code {
+            written_gelu: stack.code.written_gelu && !ampere(gpu),
+            int8_saves_input: has_bitsandbytes(project.framework),
+            ..stack.code
+        },
         adapter: if pure || stack.half_adapters { half } else { Dtype::F32 },
         optimizer: project.optimizer,
         optimizer_impl: match project.optimizer_impl {

@@ -142,6 +142,8 @@ pub struct Code {
     pub casts_dequantized: bool,
     /// 4-bit layers keep their input (`MatMul4Bit` of bitsandbytes up to 0.43.1: `ctx.tensors = (A, B)`).
     pub quantized_saves_input: bool,
+    /// int8 layers keep their input (`MatMul8bitLt` in every version of bitsandbytes: `ctx.tensors = (CAt, subA, A)`).
+    pub int8_saves_input: bool,
     /// Logits become fp32 as they leave the model (`convert_output` of Lightning Fabric's precision plugins) and stay a
     /// variable of the training loop until the next step's replace them.
     pub widens_logits: bool,

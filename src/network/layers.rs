@@ -317,7 +317,9 @@ impl<'c> Layers<'c> {
         } else {
             input
         };
-        let y = self.b.dequantized_linear(input, w, out, scratch, self.config.code.quantized_saves_input);
+        let code = self.config.code;
+        let keeps_input = code.quantized_saves_input || code.int8_saves_input && quantization == Quantization::Int8;
+        let y = self.b.dequantized_linear(input, w, out, scratch, keeps_input);
         let y = self.b.cast(y, x.dtype);
         // bitsandbytes' PEFT layer clones the result before it adds to it.
         self.b.copy(y, y.rows, y.cols)

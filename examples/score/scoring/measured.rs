@@ -113,8 +113,10 @@ fn project(
     );
     let (weights, compute) = (row.text("weight_dtype"), row.text("compute_dtype"));
     let (optimizer, mut optimizer_impl) = match row.text("optimizer") {
-        // Every notebook has `optim = "adamw_8bit"`.
-        "" if framework == Framework::Unsloth => words::optimizer("adamw_8bit"),
+        // Every notebook has `optim = "adamw_8bit"`, and the benchmarks run both sides with the same arguments.
+        "" if framework == Framework::Unsloth || row.text("source").starts_with("unsloth") => {
+            words::optimizer("adamw_8bit")
+        }
         stated => words::optimizer(stated),
     };
     if row.text("note").contains("optimizer in bwd") {
@@ -166,7 +168,7 @@ fn project(
             .map_or(default_batch(row, framework, domain), |batch| (batch / cards.micro_batches).max(1)),
         accumulation: accumulation(row.text("note")).max(accumulates(framework, &cards)),
         frozen_share: frozen_share(row.text("method")),
-        sequence: sequence(row, model, framework, objective),
+        sequence: sequence(row, model, framework, (method, objective)),
         task: task(row, model, method),
         image_side: picture.map_or(if domain == Domain::Diffusion { 512 } else { 224 }, |p| p.side),
         frames: picture.map_or(1, |p| p.frames),
@@ -207,7 +209,7 @@ fn runtime(row: &Row<'_>, method: Method, gpu: Option<&Gpu>) -> Runtime {
 }
 
 /// Tokens of a sample: as stated; where only a limit is stated, the longest sample that such data has.
-fn sequence(row: &Row<'_>, model: &Model, framework: Framework, objective: Objective) -> u64 {
+fn sequence(row: &Row<'_>, model: &Model, framework: Framework, (method, objective): (Method, Objective)) -> u64 {
     let longest = model.language().map_or(0, |l| u64::from(l.max_context));
     let stated = sizes::tokens(row.text("seq_or_res"));
     let Some(stated) = stated else {
@@ -222,6 +224,8 @@ fn sequence(row: &Row<'_>, model: &Model, framework: Framework, objective: Objec
             _ if objective != Objective::Likelihood => 1024,
             // `max_seq_length` of `FastLanguageModel.from_pretrained` and its notebooks.
             Framework::Unsloth => 2048,
+            // `max_length` of TRL's `SFTConfig`, with which adapters are trained.
+            Framework::Transformers if method.is_adapter() => 1024,
             _ => TOKENS_NOT_STATED,
         };
         return if longest > 0 { longest.min(usual) } else { usual };
