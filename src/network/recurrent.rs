@@ -20,7 +20,9 @@ pub(crate) fn recurrent(model: &LanguageModel, config: &StepConfig) -> Program {
     let mut n = Layers::new(config);
     n.trained = matches!(config.trained, Trained::All);
     let (hidden, layers, vocab) = (u64::from(model.hidden), u64::from(model.layers), u64::from(model.vocab));
-    let (source, target) = (config.sequence, config.decoder_sequence.unwrap_or(config.sequence));
+    // The decoder reads all of the translation but its last token (`tgt[:, :-1]` in seq2seq/train/trainer.py).
+    let (source, target) =
+        (config.sequence, config.decoder_sequence.unwrap_or(config.sequence.saturating_sub(1).max(1)));
 
     let table = n.weight(vocab, hidden);
     let x = n.b.embedding(table, config.batch.saturating_mul(source));

@@ -40,15 +40,19 @@ pub(crate) fn find<'a>(catalog: &'a Catalog, name: &str, gb: Option<f64>) -> Opt
         let memory = gb.map_or(0.0, |gb| (gpu.memory.gib() - gb).abs());
         memory * 4.0 + odd as f64 * 2.0 + missing as f64
     };
-    let must = |gpu: &Gpu| {
+    let must = |gpu: &Gpu, strict: &[&str]| {
         let id = words(gpu.id);
-        let strict = ["ti", "super", "laptop"];
         // A part of a name as `h100` is in `h100-sxm`, not as `a100` is in `a1000`.
         id.contains(number)
             && strict.iter().all(|v| id.iter().any(|w| w == v) == wanted.iter().any(|w| w == v))
             && (number != "titan" || wanted.iter().all(|w| id.contains(w)))
     };
-    catalog.gpus.iter().filter(|g| must(g)).min_by(|a, b| distance(a).total_cmp(&distance(b)))
+    let nearest = |strict: &[&str]| {
+        catalog.gpus.iter().filter(|g| must(g, strict)).min_by(|a, b| distance(a).total_cmp(&distance(b)))
+    };
+    // A laptop's card that the catalog lacks has the chip and the driver of the desktop's of the same size.
+    let alike = |g: &&Gpu| gb.is_some_and(|gb| (g.memory.gib() - gb).abs() < 0.5);
+    nearest(&["ti", "super", "laptop"]).or_else(|| nearest(&["ti", "super"]).filter(alike))
 }
 
 /// What a card of this size leaves to PyTorch: as the catalog's cards of that size do, the middle one.

@@ -41,6 +41,11 @@ pub(crate) fn case(row: &Row<'_>, catalog: &Catalog) -> Case {
         "oom" => Some(Outcome::RanOut),
         _ => None,
     };
+    // Axolotl logs what is allocated when a step has ended, and what the allocator holds beside it since the peak
+    // (`log_gpu_memory_usage`): "13.27 GB allocated plus 56 GB cache".
+    let note = row.text("note");
+    let cache = note.split_once("GB allocated plus").filter(|(_, rest)| rest.contains("GB cache"));
+    let cache = cache.and_then(|(_, rest)| sizes::tokens(rest)).map(|gb| gb as f64);
     // What was in use when a run failed is no peak.
     let peak = if outcome == Some(Outcome::Fits) { row.number("measured_gb") } else { None };
     Case {
@@ -55,6 +60,7 @@ pub(crate) fn case(row: &Row<'_>, catalog: &Catalog) -> Case {
             _ => Quality::B,
         },
         meter: match row.text("measure_kind").to_lowercase().as_str() {
+            _ if cache.is_some() => Meter::Reserved,
             "allocated" | "active" => Meter::Allocated,
             "reserved" => Meter::Reserved,
             "smi" => Meter::Smi,
@@ -65,7 +71,7 @@ pub(crate) fn case(row: &Row<'_>, catalog: &Catalog) -> Case {
                 _ => Meter::Smi,
             },
         },
-        peak: peak.filter(|gib| *gib > 0.0).map(Bytes::from_gib),
+        peak: peak.filter(|gib| *gib > 0.0).map(|gib| Bytes::from_gib(gib + cache.unwrap_or(0.0))),
         outcome,
         usable,
         subject: subject(row, domain, gpu, catalog),
