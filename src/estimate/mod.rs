@@ -220,7 +220,7 @@ pub fn needed(project: &Project, gpu: Option<&Gpu>, catalog: &Catalog) -> Result
     match subject(project, catalog)? {
         Subject::Custom(model) => language::needed_for(project, &model, gpu),
         Subject::Language(model) => language::needed_for(project, model, gpu),
-        Subject::Other(model) => Ok(measured::memory(project, model, gpu)?.card),
+        Subject::Other(model) => Ok(measured::memory(project, model, gpu, &Walks::default())?.card),
     }
 }
 

@@ -102,9 +102,12 @@ impl Stack {
                 },
                 ..huggingface
             },
-            Framework::Torchtitan => {
-                Self { loss: Loss::Upcast, own_kernels: true, code: Code { keeps_products: true, ..Code::default() }, ..huggingface }
-            }
+            Framework::Torchtitan => Self {
+                loss: Loss::Upcast,
+                own_kernels: true,
+                code: Code { keeps_products: true, ..Code::default() },
+                ..huggingface
+            },
             Framework::LlmFoundry => {
                 Self { own_kernels: true, code: Code { fused_cross_entropy: true, ..Code::default() }, ..huggingface }
             }
