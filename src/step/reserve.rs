@@ -46,7 +46,7 @@ pub fn least(program: &Program, config: &StepConfig) -> Held {
 }
 
 /// Halvings of the span between memory in use and memory held.
-const STEPS_OF_SEARCH: u32 = 7;
+const STEPS_OF_SEARCH: u32 = 5;
 
 fn walk(program: &Program, config: &StepConfig, mut allocator: Allocator) -> Allocator {
     for w in &program.weights {
