@@ -294,6 +294,11 @@ impl Builder {
         self.push(&[t], Some((rows, cols, t.dtype, Kind::Activation, true)), op).unwrap_or(t)
     }
 
+    /// `detach`: the same storage, through which no gradient goes.
+    pub(crate) fn detach(&mut self, t: Tensor) -> Tensor {
+        self.push(&[t], Some((t.rows, t.cols, t.dtype, Kind::Activation, true)), BLANK).unwrap_or(t)
+    }
+
     /// A part of the last dimension: a view whose backward fills a tensor of the full size.
     pub(crate) fn slice(&mut self, t: Tensor, cols: u64) -> Tensor {
         let op = Op { backward: Backward::Fresh, ..BLANK };

@@ -402,14 +402,21 @@ impl Layers<'_> {
         like(a, t)
     }
 
-    /// `cat` along the channels.
+    /// `cat` along the channels. An operator here has four inputs at most: further parts are put into the same result.
     pub(crate) fn cat_maps(&mut self, parts: &[Map]) -> Map {
         let tensors: Vec<Tensor> = parts.iter().map(|m| m.t).collect();
-        let t = self.b.cat(&tensors);
-        match parts.first() {
-            Some(&first) => like(first, t),
-            None => Map { t, channels: 0, height: 0, width: 0, depth: 1 },
+        let Some(&first) = parts.first() else {
+            return Map { t: self.b.cat(&[]), channels: 0, height: 0, width: 0, depth: 1 };
+        };
+        let (one, rest) = tensors.split_at(tensors.len().min(4));
+        if rest.is_empty() {
+            return like(first, self.b.cat(&tensors));
         }
+        let dtype = tensors.iter().map(|t| t.dtype).reduce(promote).unwrap_or(Dtype::F32);
+        let cols = tensors.iter().map(|t| t.cols).sum();
+        let op = Op { backward: Backward::Views, ..BLANK };
+        let t = self.b.emit(one, first.t.rows, cols, dtype, op);
+        rest.iter().fold(like(first, t), |store, &t| self.fill(store, Map { t, ..first }))
     }
 
     /// A store of more channels that begins with these maps.

@@ -10,6 +10,7 @@ mod segmentation;
 mod ssd;
 mod swin;
 mod vit;
+mod yolo;
 
 use super::builder::{Tensor, bytes};
 use super::layers::Layers;
@@ -43,7 +44,7 @@ impl Pictures {
 pub fn vision(id: &str, pictures: Pictures, config: &StepConfig) -> Option<Program> {
     let mut n = Layers::new(config);
     n.trained = !matches!(config.trained, Trained::Adapters(_) | Trained::Head);
-    let whole = [plain::write, segmentation::write, detection::write, ssd::write];
+    let whole = [plain::write, segmentation::write, detection::write, ssd::write, yolo::write];
     let written = whole.iter().find_map(|write| write(&mut n, id, pictures)).or_else(|| {
         let classes = pictures.classes;
         if let Some(net) = residual::network(id) {

@@ -1,0 +1,92 @@
+//! Vision and voice programs against steps of the real classes, traced.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use enough_gpu::catalog::Catalog;
+use enough_gpu::network::vision::{Pictures, vision};
+use enough_gpu::project::{Checkpointing, Optimizer};
+use enough_gpu::step::{AttentionKernel, Code, Dtype, Loss, Shards, StepConfig, StepImpl, Task, Trained, Walk, run};
+
+fn config(batch: u64, half: bool) -> StepConfig {
+    StepConfig {
+        batch,
+        sequence: 0,
+        decoder_sequence: None,
+        task: Task::LanguageModel,
+        trained: Trained::All,
+        weights: Dtype::F32,
+        autocast: half.then_some(Dtype::F16),
+        master_weights: false,
+        quantization: None,
+        kbit_prepare: false,
+        code: Code::default(),
+        adapter: Dtype::F32,
+        optimizer: Optimizer::SgdMomentum,
+        optimizer_impl: StepImpl::Foreach,
+        checkpointing: Checkpointing::Off,
+        reentrant: false,
+        attention: AttentionKernel::Sdpa,
+        loss: Loss::Upcast,
+        hold_outputs: false,
+        accumulation: 1,
+        shards: Shards::default(),
+    }
+}
+
+#[test]
+fn yolo() {
+    // ultralytics 8.4.190, its own loss but for the search in the assigner, 4 pictures of 640 pixels with 80 objects:
+    // autocast or not, parameters, peak in MiB.
+    let cases = [
+        ("yolov8n", false, 3_157_200, 835.98),
+        ("yolov8n", true, 3_157_200, 482.90),
+        ("yolov8m", false, 25_902_640, 2745.29),
+        ("yolov9t", false, 2_128_720, 1128.51),
+        ("yolov9m", true, 20_216_160, 1983.25),
+        ("yolov9c", false, 25_590_912, 4666.64),
+        ("yolov10n", false, 2_775_520, 1220.41),
+        ("yolov10x", true, 31_808_960, 4223.39),
+        ("yolo11n", false, 2_624_080, 949.29),
+        ("yolo11n", true, 2_624_080, 541.42),
+        ("yolo12n", false, 2_602_288, 1189.29),
+        ("yolo12l", true, 26_450_784, 4008.44),
+        ("yolo26n", false, 2_572_280, 1115.49),
+        ("yolo26m", true, 21_896_248, 2268.61),
+    ];
+    for (id, half, parameters, peak) in cases {
+        let config = config(4, half);
+        let program = vision(id, Pictures::square(640), &config).unwrap_or_else(|| panic!("{id}"));
+        let got = run(&program, &config, Walk::Full);
+        let mib = got.peak.mib();
+        assert_eq!(program.parameters(), parameters, "{id}");
+        assert!((mib / peak - 1.0).abs() < 0.01, "{id}, autocast {half}: {mib:.1} MiB, traced {peak}");
+    }
+}
+
+#[test]
+fn every_yolo_of_the_catalog_has_its_size() {
+    let catalog = Catalog::bundled();
+    let yolos = catalog.models.iter().filter(|m| m.id.starts_with("yolo"));
+    let mut seen = 0;
+    for model in yolos {
+        // YOLOv9e has a backbone of its own kind.
+        let Some(program) = vision(model.id, Pictures::square(640), &config(1, false)) else { continue };
+        let ours = program.parameters() as f64 / 1e6;
+        let known = model.params as f64 / 1e6;
+        // Sizes of YOLOv5 are printed with one decimal.
+        assert!((ours - known).abs() < known * 0.005 + 0.05, "{}: {ours:.3} M, known {known:.3} M", model.id);
+        seen += 1;
+    }
+    assert!(seen >= 60, "{seen} programs");
+}
+
+#[test]
+fn ssd() {
+    // `DeepLearningExamples`' SSD300 built from its sizes; SGD with momentum, 300 pixels: pictures, autocast, peak.
+    for (batch, half, peak) in [(4, false, 1163.42), (16, false, 4007.61), (4, true, 722.82), (16, true, 2174.95)] {
+        let config = config(batch, half);
+        let program = vision("ssd300-r50", Pictures::square(300), &config).unwrap();
+        assert_eq!(program.parameters(), 22_894_902);
+        let mib = run(&program, &config, Walk::Full).peak.mib();
+        assert!((mib / peak - 1.0).abs() < 0.02, "{batch} pictures, autocast {half}: {mib:.1} MiB, traced {peak}");
+    }
+}
