@@ -53,6 +53,10 @@ pub(super) fn write(n: &mut Layers, levels: &[Map; 3], head: &Head) {
         let cut = levels.map(|m| Map { t: n.b.detach(m.t), ..m });
         said.push(branches(n, &cut, head));
     }
+    if head.bins > 1 {
+        // The bins' numbers, a frozen convolution.
+        n.frozen_weights(head.bins, Dtype::F32);
+    }
     let prototypes = head.masks.map(|width| prototypes(n, levels, width, head.twice));
     let mut slot = 0;
     let mut keep = |n: &mut Layers, t: Tensor| {
@@ -178,8 +182,6 @@ fn loss(n: &mut Layers, boxes: Tensor, classes: Tensor, bins: u64) -> Tensor {
         let spread = n.b.view(boxes, boxes.rows * 4, bins);
         let shares = n.b.softmax(spread, false);
         let narrow = n.b.autocast_input(shares);
-        // A product with the bins' numbers, which lie in a frozen convolution.
-        n.frozen_weights(bins, Dtype::F32);
         n.b.mean(narrow)
     } else {
         boxes
