@@ -205,6 +205,45 @@ impl Money {
     }
 }
 
+/// A day of the calendar.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Date {
+    /// Year.
+    pub year: i64,
+    /// Month, 1 to 12.
+    pub month: i64,
+    /// Day, 1 to 31.
+    pub day: i64,
+}
+
+impl Date {
+    /// Days since a fixed day, by the Gregorian calendar: years begin in March, so that the leap day comes last.
+    fn number(self) -> i64 {
+        let (year, month) = if self.month > 2 { (self.year, self.month - 3) } else { (self.year - 1, self.month + 9) };
+        365 * year + year.div_euclid(4) - year.div_euclid(100) + year.div_euclid(400) + (153 * month + 2) / 5 + self.day
+    }
+
+    /// Days from the end of a month (`2026-09`) to this day; `None` where that is no month.
+    ///
+    /// ```
+    /// use enough_gpu::units::Date;
+    ///
+    /// let today = Date { year: 2026, month: 11, day: 30 };
+    /// assert_eq!(today.days_after_month("2026-10"), Some(30));
+    /// assert_eq!(today.days_after_month("2025-12"), Some(334));
+    /// assert_eq!(today.days_after_month("last year"), None);
+    /// ```
+    pub fn days_after_month(self, as_of: &str) -> Option<i64> {
+        let (year, month) = as_of.split_once('-')?;
+        let (year, month): (i64, i64) = (year.parse().ok()?, month.parse().ok()?);
+        if !(1..=12).contains(&month) {
+            return None;
+        }
+        let (year, month) = if month == 12 { (year + 1, 1) } else { (year, month + 1) };
+        Some(self.number() - Self { year, month, day: 1 }.number() + 1)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -3,6 +3,7 @@
 
 use super::engine::{MACHINE, Memo, accumulation};
 use super::money::{Offers, buy};
+use super::terms::{SET_UP_H, Terms};
 use super::warnings::{bar, warnings};
 use super::{CardChoice, CardWarning, Pick};
 use crate::catalog::{Catalog, Gpu, GpuFamily, Vendor};
@@ -17,9 +18,7 @@ const SOON_H: f64 = 2.0;
 /// A run longer than this asks for more machines.
 const LONG_H: f64 = 24.0 * 45.0;
 /// Longest run that is a plan: three months.
-const LONGEST_H: f64 = 24.0 * 90.0;
-/// Renting takes this long to set up and to put away, whatever the run.
-const SET_UP_H: f64 = 1.0;
+pub(super) const LONGEST_H: f64 = 24.0 * 90.0;
 /// Waits within this factor are the same to a person.
 const AS_GOOD_AS: f64 = 1.1;
 /// Entries of the short list beside the picks.
@@ -27,8 +26,8 @@ const SHORT_LIST: usize = 5;
 
 /// All choices, ranked.
 pub(super) fn cards(memo: &Memo<'_>, project: &Project, catalog: &Catalog) -> Vec<CardChoice> {
-    let currency = project.budget.currency;
-    let offers = Offers::new(catalog, currency);
+    let terms = Terms::of(project);
+    let offers = Offers::new(catalog, &terms);
     let own = project.accumulation as f64 * f64::from(project.hardware.count.max(1));
     let mut choices = Vec::with_capacity(catalog.gpus.len() * 2);
     for gpu in catalog.gpus.iter().filter(|g| bar(project, g).is_none()) {
@@ -37,7 +36,7 @@ pub(super) fn cards(memo: &Memo<'_>, project: &Project, catalog: &Catalog) -> Ve
         let lasting = has_flash(gpu);
         let mut count = 1;
         loop {
-            let choice = choice(memo, project, gpu, count, &offers);
+            let choice = choice(memo, project, gpu, count, &offers, &terms);
             let more = count * 2 <= most(gpu) && choice.as_ref().is_none_or(wants_more);
             // Clusters that are too small say nothing.
             if let Some(choice) = choice.filter(|c| c.fits || c.tight || count <= MACHINE) {
@@ -57,7 +56,14 @@ pub(super) fn cards(memo: &Memo<'_>, project: &Project, catalog: &Catalog) -> Ve
     choices.into_iter().map(|r| r.choice).collect()
 }
 
-fn choice(memo: &Memo<'_>, project: &Project, gpu: &Gpu, count: u32, offers: &Offers<'_>) -> Option<CardChoice> {
+fn choice(
+    memo: &Memo<'_>,
+    project: &Project,
+    gpu: &Gpu,
+    count: u32,
+    offers: &Offers<'_>,
+    terms: &Terms<'_>,
+) -> Option<CardChoice> {
     let (sharding, need) = memo.share(gpu, count)?;
     let time = memo.time(gpu, count, sharding);
     let hours = time.map(|t| t.run.hours());
@@ -74,7 +80,7 @@ fn choice(memo: &Memo<'_>, project: &Project, gpu: &Gpu, count: u32, offers: &Of
         tight: need.is_tight(gpu.usable),
         time,
         rent: offers.rent(gpu, count, hours),
-        buy: buy(gpu, count, project.budget.currency),
+        buy: buy(gpu, count, terms),
         pick: None,
         short_list: false,
     })
@@ -97,10 +103,9 @@ fn wants_more(choice: &CardChoice) -> bool {
     !choice.fits || slow
 }
 
-/// Price of the run with the time it takes to set a rented machine up.
+/// Price of the run, with the hour it takes to set a rented machine up.
 fn cost(choice: &CardChoice) -> Option<f64> {
-    let rent = choice.rent?;
-    Some(rent.per_hour.amount * (choice.time?.run.hours() + SET_UP_H))
+    Some(choice.rent?.run?.amount)
 }
 
 /// Wait for the run with the time it takes to set up.
@@ -159,7 +164,7 @@ impl Ranked {
 }
 
 /// Current `PyTorch` runs on it, on CUDA or `ROCm`, and somebody stands behind it.
-fn is_mainstream(project: &Project, gpu: &Gpu) -> bool {
+pub(super) fn is_mainstream(project: &Project, gpu: &Gpu) -> bool {
     let stops = [
         CardWarning::Dropped,
         CardWarning::OtherStack,

@@ -1,5 +1,6 @@
 //! What the advice consists of: facts that the page puts into words.
 
+use super::plans::Plans;
 use crate::estimate::{MemoryEstimate, TimeEstimate};
 use crate::project::{Project, Sharding};
 use crate::units::{Bytes, Money};
@@ -237,14 +238,24 @@ pub struct CardChoice {
 /// Renting for the run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rent {
-    /// Who.
+    /// Who, or empty at the person's own price.
     pub provider: &'static str,
     /// Name of the machine type.
     pub instance: &'static str,
     /// Per hour, all machines, in the person's currency.
     pub per_hour: Money,
-    /// For the run, in the person's currency.
+    /// For the run, in the person's currency: its hours, the hour to set up, the disk.
     pub run: Option<Money>,
+    /// The part of it for the hour to set up.
+    pub set_up: Money,
+    /// The part of it for the disk.
+    pub storage: Option<Money>,
+    /// The cheapest machines that may be taken away at any moment, per hour, where they cost less.
+    pub spot: Option<Money>,
+    /// The run on those.
+    pub spot_run: Option<Money>,
+    /// Who has those, or empty.
+    pub spot_provider: &'static str,
     /// Quoted in another currency and converted.
     pub converted: bool,
     /// Offered in mainland China.
@@ -285,6 +296,8 @@ pub struct FreeChoice {
     pub hours: Option<f64>,
     /// Longest session, hours.
     pub session_limit_h: Option<f64>,
+    /// Hours from the start to the end, the free hours of further days and weeks awaited.
+    pub wait_h: Option<f64>,
     /// Sessions that the run takes when it is saved and resumed; 1 = one sitting.
     pub sessions: u32,
     /// Fits in memory only inside the error band.
@@ -357,6 +370,8 @@ pub struct Advice {
     pub cards: Vec<CardChoice>,
     /// Free notebooks that do it.
     pub free: Vec<FreeChoice>,
+    /// All ways to get it done, weighed against each other.
+    pub plans: Plans,
     /// Warnings about the chosen card.
     pub warnings: Vec<CardWarning>,
 }

@@ -10,6 +10,9 @@ use crate::units::{Bytes, Currency};
 /// More sittings than this are no plan.
 const MOST_SESSIONS: f64 = 8.0;
 
+/// A person would wait four weeks for something free.
+const PATIENCE_H: f64 = 24.0 * 28.0;
+
 /// Words in an offer's limits that say it is for some people only, or for another library.
 const RESTRICTIONS: [&str; 5] = ["unofficial", "course", "competition", "out of stock", "wait list"];
 
@@ -47,7 +50,8 @@ fn choice(memo: &Memo<'_>, project: &Project, catalog: &Catalog, tier: &FreeTier
     let hours = time.map(|t| t.run.hours());
     let session = tier.session_limit_h.unwrap_or(f64::INFINITY);
     let sessions = hours.map_or(1.0, |h| (h / session).ceil().max(1.0));
-    if sessions > MOST_SESSIONS || hours.zip(allowance(tier)).is_some_and(|(h, all)| h > all) {
+    let quota = Quota::of(tier);
+    if sessions > MOST_SESSIONS || hours.zip(quota).is_some_and(|(h, q)| h > q.in_all()) {
         return None;
     }
     Some(FreeChoice {
@@ -57,6 +61,7 @@ fn choice(memo: &Memo<'_>, project: &Project, catalog: &Catalog, tier: &FreeTier
         count,
         hours,
         session_limit_h: tier.session_limit_h,
+        wait_h: hours.map(|h| quota.map_or(h, |q| q.wait(h))),
         sessions: sessions as u32,
         tight,
         china: tier.china,
@@ -68,18 +73,58 @@ fn choice(memo: &Memo<'_>, project: &Project, catalog: &Catalog, tier: &FreeTier
     })
 }
 
-/// Hours that the free amount gives in the time a person would wait: the amount itself where it comes once, four times
-/// where it comes back every week, thirty where every day.
-fn allowance(tier: &FreeTier) -> Option<f64> {
-    let words = tier.amount;
-    if !words.contains("hour") {
-        return None;
+/// Free hours, and after how many hours they come back.
+#[derive(Clone, Copy)]
+struct Quota {
+    hours: f64,
+    /// `None`: they come once.
+    every_h: Option<f64>,
+}
+
+impl Quota {
+    /// The free amount of an offer, where it is given in hours.
+    fn of(tier: &FreeTier) -> Option<Self> {
+        let words = tier.amount;
+        if !words.contains("hour") {
+            return None;
+        }
+        let digits = words.find(|c: char| c.is_ascii_digit())?;
+        let hours = words[digits..].chars().take_while(char::is_ascii_digit).collect::<String>().parse().ok()?;
+        let every_h = match tier.period {
+            "day" => Some(24.0),
+            "week" => Some(24.0 * 7.0),
+            _ => None,
+        };
+        Some(Self { hours, every_h })
     }
-    let digits = words.find(|c: char| c.is_ascii_digit())?;
-    let hours: f64 = words[digits..].chars().take_while(char::is_ascii_digit).collect::<String>().parse().ok()?;
-    Some(match tier.period {
-        "day" => hours * 30.0,
-        "week" => hours * 4.0,
-        _ => hours,
-    })
+
+    /// What it gives in the time a person would wait: itself where it comes once, four weeks' worth where it comes back.
+    fn in_all(self) -> f64 {
+        self.every_h.map_or(self.hours, |every| self.hours * (PATIENCE_H / every).floor())
+    }
+
+    /// From the start of a run to its end.
+    fn wait(self, run: f64) -> f64 {
+        match self.every_h {
+            Some(every) if run > self.hours && self.hours > 0.0 => {
+                let full = (run / self.hours).ceil() - 1.0;
+                full * every + (run - full * self.hours)
+            }
+            _ => run,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn free_hours_come_back_every_week() {
+        let week = Quota { hours: 30.0, every_h: Some(168.0) };
+        assert_eq!((week.wait(29.0), week.wait(30.0), week.wait(45.0)), (29.0, 30.0, 183.0));
+        assert_eq!(week.in_all(), 120.0);
+        let once = Quota { hours: 36.0, every_h: None };
+        assert_eq!((once.wait(40.0), once.in_all()), (40.0, 36.0));
+    }
 }

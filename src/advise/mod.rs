@@ -4,21 +4,28 @@
 //! estimating the changed project.
 
 mod cards;
+mod compare;
+mod curve;
 mod engine;
 mod facts;
 mod fixes;
 mod free;
 mod knobs;
 mod money;
+mod plans;
 mod search;
+mod terms;
 mod verdict;
 mod warnings;
 
 #[cfg(test)]
 mod tests;
 
+pub use compare::{Against, Cooling, Growth, Side, growth, side_by_side, usual_sides, why_not};
+pub use curve::{CostPoint, Purchase, RentOrBuy, rent_or_buy};
 pub use facts::*;
-pub use money::CNY_PER_USD;
+pub use plans::{Afford, Plan, Plans, StepUp, Way};
+pub use terms::{DISK_GB, SET_UP_H, electricity, wall_watts, yearly_loss};
 pub use warnings::{bar as card_bar, warnings as card_warnings};
 
 use crate::catalog::{Catalog, Gpu};
@@ -90,6 +97,11 @@ fn advise_with(engine: &dyn Engine, project: &Project, catalog: &Catalog) -> Res
     let out_of_memory = gpu
         .filter(|g| Need::of(&memory).card > g.usable)
         .map(|g| verdict::out_of_memory(&settled, &memory, g.usable, catalog));
+    let cards = cards::cards(&memo, project, catalog);
+    let free = free::free(&memo, project, catalog);
+    let own = gpu.filter(|_| fits).zip(time).map(|(gpu, time)| (gpu, count, time.run.hours()));
+    let plans =
+        plans::plans(project, catalog, &plans::Given { cards: &cards, free: &free, own, hours_on_cpu: cpu_does_it });
     Ok(Advice {
         verdict,
         capacity: gpu.map(|g| g.usable),
@@ -99,8 +111,9 @@ fn advise_with(engine: &dyn Engine, project: &Project, catalog: &Catalog) -> Res
         fixes,
         make_it_fit,
         largest_micro_batch,
-        cards: cards::cards(&memo, project, catalog),
-        free: free::free(&memo, project, catalog),
+        cards,
+        free,
+        plans,
         warnings: chosen.map_or_else(Vec::new, |g| warnings::warnings(project, g, count, time.as_ref())),
         memory,
     })

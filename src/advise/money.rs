@@ -1,12 +1,14 @@
 //! What a run costs by renting, and what the cards cost to buy.
 
+use super::terms::{SET_UP_H, Terms};
 use super::{Buy, Rent};
 use crate::catalog::{Catalog, Gpu, Offer};
+use crate::project::PriceKind;
 use crate::units::{Currency, Money};
 
-/// Yuan for a dollar. No published rate for late 2026 was found: central parity 7.0074 on 2024-09-30, 7.1727 on
-/// 2023-09-26 (China Foreign Exchange Trade System).
-pub const CNY_PER_USD: f64 = 7.1;
+/// Least that can be bought of a provider, USD: 100 compute units (Google Colab pay as you go, 2026-03). All others
+/// bill by the second, the minute or the hour, which the hour of set-up covers.
+const LEAST_USD: [(&str, f64); 1] = [("Google Colab", 9.99)];
 
 /// Most cards that single-card offers of one provider are taken together for: one machine of a marketplace.
 const CARDS_IN_A_MACHINE: u32 = 8;
@@ -17,13 +19,13 @@ const SINGLE_MACHINES: [&str; 3] = ["cheapest listed", "marketplace", "community
 /// Offers by card, so that the list of cards does not search the list of offers again and again.
 pub(super) struct Offers<'a> {
     by_gpu: Vec<(&'static str, Vec<&'a Offer>)>,
-    currency: Currency,
+    terms: &'a Terms<'a>,
     /// Providers of notebooks: one machine, as it is.
     notebooks: Vec<&'static str>,
 }
 
 impl<'a> Offers<'a> {
-    pub(super) fn new(catalog: &'a Catalog, currency: Currency) -> Self {
+    pub(super) fn new(catalog: &'a Catalog, terms: &'a Terms<'a>) -> Self {
         let mut by_gpu: Vec<(&'static str, Vec<&'a Offer>)> = Vec::new();
         for offer in catalog.offers.iter().filter(|o| o.gpus > 0 && o.price().is_some()) {
             match by_gpu.iter_mut().find(|(id, _)| *id == offer.gpu) {
@@ -32,34 +34,79 @@ impl<'a> Offers<'a> {
             }
         }
         let notebooks = catalog.free.iter().map(|tier| tier.platform).collect();
-        Self { by_gpu, currency, notebooks }
+        Self { by_gpu, terms, notebooks }
     }
 
     /// The cheapest way to rent `count` cards for `hours`. Offers quoted in the person's currency come first: a Chinese
     /// cloud asks for a Chinese account, and the other way round.
     pub(super) fn rent(&self, gpu: &Gpu, count: u32, hours: Option<f64>) -> Option<Rent> {
+        if let Some(price) = self.terms.own_price(gpu, PriceKind::Rent) {
+            return Some(self.as_said(price * f64::from(count), count, hours));
+        }
         let (_, offers) = self.by_gpu.iter().find(|(id, _)| *id == gpu.id)?;
         let quotes = offers.iter().filter_map(|offer| {
             let (machines, cards) = self.machines(offer, offers, count)?;
             let quoted = offer.price()?;
-            let converted = quoted.currency != self.currency;
-            let price = quoted.convert(self.currency, CNY_PER_USD).amount * f64::from(machines);
-            Some((offer, price, converted, cards))
+            let converted = quoted.currency != self.terms.currency;
+            let price = self.terms.convert(quoted) * f64::from(machines);
+            Some((offer, price, converted, cards, machines))
         });
-        let (offer, price, converted, cards) =
-            quotes.min_by(|a, b| (a.2, a.1).partial_cmp(&(b.2, b.1)).unwrap_or(std::cmp::Ordering::Equal))?;
-        let money = |amount| Money { amount, currency: self.currency };
+        let (offer, price, converted, cards, _) =
+            quotes.clone().min_by(|a, b| (a.2, a.1).partial_cmp(&(b.2, b.1)).unwrap_or(std::cmp::Ordering::Equal))?;
+        // Machines that may be taken away at any moment, of whoever has them for the least.
+        let spot = quotes
+            .filter(|q| q.2 == converted)
+            .filter_map(|(offer, .., machines)| {
+                Some((self.terms.convert(Money::usd(offer.spot_usd_h?)) * f64::from(machines), offer.provider))
+            })
+            .min_by(|a, b| a.0.total_cmp(&b.0))
+            .filter(|(spot, _)| *spot < price);
+        let least = LEAST_USD.iter().find(|(provider, _)| *provider == offer.provider);
+        let least = least.map_or(0.0, |(_, usd)| self.terms.convert(Money::usd(*usd)));
         Some(Rent {
             provider: offer.provider,
             instance: offer.instance,
-            per_hour: money(price),
-            run: hours.map(|h| money(price * h)),
+            spot: spot.map(|(price, _)| self.terms.money(price)),
+            spot_run: spot.and_then(|(price, _)| hours.map(|h| self.terms.money(self.run(price, h)))),
+            spot_provider: spot.map_or("", |(_, provider)| provider),
             converted,
             china: offer.china,
             cards,
             as_of: offer.source.as_of,
             rough: offer.source.is_rough(),
+            ..self.hours(price, hours, least)
         })
+    }
+
+    /// A rental at the price that the person gave.
+    fn as_said(&self, price: f64, cards: u32, hours: Option<f64>) -> Rent {
+        Rent { cards, ..self.hours(price, hours, 0.0) }
+    }
+
+    /// What the hours cost; who rents out is for the caller to fill in.
+    fn hours(&self, price: f64, hours: Option<f64>, least: f64) -> Rent {
+        let money = |amount| self.terms.money(amount);
+        Rent {
+            provider: "",
+            instance: "",
+            per_hour: money(price),
+            run: hours.map(|h| money(self.run(price, h).max(least))),
+            set_up: money(price * SET_UP_H),
+            storage: hours.map(|h| money(self.terms.disk_hour() * (h + SET_UP_H))),
+            spot: None,
+            spot_run: None,
+            spot_provider: "",
+            converted: false,
+            china: false,
+            cards: 0,
+            as_of: "",
+            rough: false,
+        }
+    }
+
+    /// All of a run: its hours, the hour to set up, and the disk for as long.
+    fn run(&self, price: f64, hours: f64) -> f64 {
+        (price + self.terms.disk_hour()) * (hours + SET_UP_H)
     }
 
     /// How many machines of this offer hold `count` cards, and how many cards those have in all. `None` where they
@@ -86,21 +133,22 @@ impl<'a> Offers<'a> {
 }
 
 /// What `count` cards cost to buy, in the person's currency.
-pub(super) fn buy(gpu: &Gpu, count: u32, currency: Currency) -> Option<Buy> {
+pub(super) fn buy(gpu: &Gpu, count: u32, terms: &Terms<'_>) -> Option<Buy> {
     let price = &gpu.price;
-    let all = |money: Money| {
-        let m = money.convert(currency, CNY_PER_USD);
-        Money { amount: m.amount * f64::from(count), ..m }
-    };
+    let one = |money: Money| terms.convert(money);
+    let all = |each: f64| terms.money(each * f64::from(count));
     let usd = price.street_usd.map(Money::usd);
     let cny = price.street_cny.map(Money::cny);
-    let street = if currency == Currency::Cny { cny.or(usd) } else { usd.or(cny) };
-    let new = street.or(price.msrp_usd.map(Money::usd)).map(all);
-    let used = price.used_usd.map(Money::usd).map(all);
+    let street = if terms.currency == Currency::Cny { cny.or(usd) } else { usd.or(cny) };
+    let (own_new, own_used) = (terms.own_price(gpu, PriceKind::New), terms.own_price(gpu, PriceKind::Used));
+    let new = own_new.or(street.or(price.msrp_usd.map(Money::usd)).map(one)).map(all);
+    let used = own_used.or(price.used_usd.map(Money::usd).map(one)).map(all);
+    // A price that the person gave is neither dated nor rough.
+    let said = (own_new.is_some() || new.is_none()) && (own_used.is_some() || used.is_none());
     (new.is_some() || used.is_some()).then_some(Buy {
         new,
         used,
-        as_of: price.source.as_of,
-        rough: price.source.is_rough(),
+        as_of: if said { "" } else { price.source.as_of },
+        rough: !said && price.source.is_rough(),
     })
 }

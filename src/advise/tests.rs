@@ -5,6 +5,7 @@ use super::engine::{Engine, Memo, Need};
 use super::fixes::Bench;
 use super::knobs::{LEVELS, apply, knobs};
 use super::money::Offers;
+use super::terms::Terms;
 use super::{FixKind, Verdict, verdict};
 use crate::catalog::{Catalog, Domain, Gpu};
 use crate::estimate::time::Workload;
@@ -228,18 +229,27 @@ fn cards_with_the_same_kernels_are_estimated_once() {
 #[test]
 fn offers_are_put_together_as_providers_sell_them() {
     let catalog = Catalog::bundled();
-    let offers = Offers::new(&catalog, Currency::Usd);
+    let dollars = Project::default();
+    let terms = Terms::of(&dollars);
+    let offers = Offers::new(&catalog, &terms);
     let h100 = catalog.gpu("h100-sxm").unwrap();
     let one = offers.rent(h100, 1, Some(10.0)).unwrap();
     let eight = offers.rent(h100, 8, Some(10.0)).unwrap();
     assert!(one.cards >= 1 && eight.cards >= 8);
     assert!(eight.per_hour.amount > 4.0 * one.per_hour.amount);
-    assert_eq!(eight.run.map(|m| m.amount), Some(eight.per_hour.amount * 10.0));
+    // Ten hours, the hour to set up, and the disk for as long.
+    assert!(eight.storage.is_some_and(|disk| disk.amount > 0.0 && disk.amount < 1.0));
+    let all = eight.per_hour.amount * 11.0 + eight.storage.unwrap().amount;
+    assert!((eight.run.unwrap().amount - all).abs() < 1e-9);
+    assert_eq!(eight.set_up, eight.per_hour);
     let many = offers.rent(h100, 64, None).unwrap();
     assert_eq!(many.cards % 8, 0);
     assert!(many.cards >= 64 && many.run.is_none());
     // A Chinese marketplace sells by the card.
-    let china = Offers::new(&catalog, Currency::Cny);
+    let mut yuan = Project::default();
+    yuan.budget.currency = Currency::Cny;
+    let terms = Terms::of(&yuan);
+    let china = Offers::new(&catalog, &terms);
     let adas = china.rent(catalog.gpu("rtx-4090").unwrap(), 4, None).unwrap();
     assert!(adas.china && !adas.converted);
 }

@@ -32,9 +32,15 @@ pub(super) struct Group {
 pub(super) fn groups(lang: Lang, field: Field, query: &str, catalog: &Catalog) -> Vec<Group> {
     let query = query.trim();
     let mut found = match (field, query.is_empty()) {
-        (Field::Gpu, true) => all_cards(lang, catalog),
-        (Field::Gpu, false) => {
-            if says_no_gpu(query) {
+        (Field::Gpu | Field::PriceCard, true) => {
+            let mut groups = all_cards(lang, catalog);
+            if field == Field::PriceCard {
+                groups.remove(0);
+            }
+            groups
+        }
+        (Field::Gpu | Field::PriceCard, false) => {
+            if field == Field::Gpu && says_no_gpu(query) {
                 return vec![no_cards(lang)];
             }
             let found = search::rank_gpus(query, catalog, MOST).into_iter().map(|g| card(lang, g));
@@ -72,7 +78,9 @@ pub(super) fn meant(field: Field, text: &str) -> &str {
 pub(super) fn chosen(lang: Lang, field: Field, id: &str, catalog: &Catalog) -> String {
     match field {
         Field::Gpu if id == fields::NO_GPU => labels::CARD_NO_GPU.text(lang).to_string(),
-        Field::Gpu => catalog.gpu(id).map_or(labels::CARD_NONE_CHOSEN.text(lang), |g| g.short_name()).to_string(),
+        Field::Gpu | Field::PriceCard => {
+            catalog.gpu(id).map_or(labels::CARD_NONE_CHOSEN.text(lang), |g| g.short_name()).to_string()
+        }
         Field::Model if id == fields::CUSTOM_MODEL => labels::MODEL_CUSTOM.text(lang).to_string(),
         Field::Model => catalog.model(id).map_or("", |m| m.name).to_string(),
         _ => catalog.preset(id).map_or_else(|| labels::PROJECT_OWN.text(lang).to_string(), |p| preset(lang, p).name),

@@ -42,6 +42,22 @@ pub fn apply(last_valid: &Project, typed: &Typed, catalog: &Catalog) -> Applied 
 
 const fn always_shown(field: Field) -> bool {
     matches!(field, Field::Preset | Field::Model | Field::Gpu | Field::Count | Field::BudgetLimit | Field::Currency)
+        || is_price(field)
+}
+
+/// The fields of what the person knows better about prices.
+const fn is_price(field: Field) -> bool {
+    matches!(
+        field,
+        Field::Place
+            | Field::Electricity
+            | Field::ExchangeRate
+            | Field::HoursAWeek
+            | Field::PriceCard
+            | Field::PriceRent
+            | Field::PriceNew
+            | Field::PriceUsed
+    )
 }
 
 const fn is_custom(field: Field) -> bool {

@@ -3,10 +3,10 @@
 use super::number::{self, Kilo, NotNumber};
 use super::{
     Attention, BaseFormat, Checkpointing, Choice, CustomModel, Field, Framework, LanguageTask, LoraTargets, LossKernel,
-    Objective, Offload, Optimizer, OptimizerImpl, Precision, Project, Sharding,
+    Objective, Offload, Optimizer, OptimizerImpl, Place, Precision, PriceKind, Project, Sharding, prices,
 };
 use crate::catalog::{Catalog, Gpu};
-use crate::units::Currency;
+use crate::units::{Currency, Money};
 
 /// The id that stands for "I have no GPU" in the field [`Field::Gpu`].
 pub const NO_GPU: &str = "none";
@@ -89,13 +89,17 @@ const fn real(min: f64, max: f64) -> Kind {
     Kind::Number(Range { min, max, whole: false, optional: false })
 }
 
+const fn optional(min: f64, max: f64) -> Kind {
+    Kind::Number(Range { min, max, whole: false, optional: true })
+}
+
 /// The kind of control a field is, with the range of every number.
 ///
 /// The upper ends lie beyond everything that was ever trained (the largest public runs: 126 layers, hidden size 18,432,
 /// 10^7 tokens a batch, 15 x 10^12 tokens, 24,576 cards) and below what would overflow an estimate.
 pub const fn kind(field: Field) -> Kind {
     match field {
-        Field::Preset | Field::Model | Field::Gpu => Kind::Search,
+        Field::Preset | Field::Model | Field::Gpu | Field::PriceCard => Kind::Search,
         Field::CustomLayers => whole(1.0, 1000.0),
         Field::CustomHidden => whole(1.0, 262_144.0),
         Field::CustomIntermediate | Field::Sequence => whole(1.0, 1_048_576.0),
@@ -110,7 +114,13 @@ pub const fn kind(field: Field) -> Kind {
         Field::Samples => whole(1.0, 1e13),
         Field::Epochs => real(0.001, 1e6),
         Field::Count => whole(1.0, 65_536.0),
-        Field::BudgetLimit => Kind::Number(Range { min: 0.0, max: 1e12, whole: false, optional: true }),
+        Field::BudgetLimit => optional(0.0, 1e12),
+        Field::Electricity => optional(0.0, 1000.0),
+        // The yuan was never outside of this since it was first exchanged.
+        Field::ExchangeRate => real(1.0, 20.0),
+        Field::HoursAWeek => real(0.1, 168.0),
+        Field::PriceRent => optional(0.0, 1e5),
+        Field::PriceNew | Field::PriceUsed => optional(0.0, 1e9),
         Field::CachedLatents | Field::Ema | Field::Desktop => Kind::Toggle,
         Field::Method
         | Field::LoraTargets
@@ -126,7 +136,8 @@ pub const fn kind(field: Field) -> Kind {
         | Field::Task
         | Field::Framework
         | Field::Sharding
-        | Field::Currency => Kind::Choice,
+        | Field::Currency
+        | Field::Place => Kind::Choice,
     }
 }
 
@@ -185,7 +196,23 @@ pub fn get(project: &Project, field: Field) -> String {
         Field::Sharding => project.hardware.sharding.id().to_string(),
         Field::BudgetLimit => project.budget.limit.map(short).unwrap_or_default(),
         Field::Currency => currency_id(project.budget.currency).to_string(),
+        Field::Place => project.prices.place.id().to_string(),
+        Field::Electricity => amount(project, project.prices.electricity),
+        Field::ExchangeRate => short(project.prices.cny_per_usd),
+        Field::HoursAWeek => short(project.prices.hours_a_week),
+        Field::PriceCard => prices::priced_card(project).to_string(),
+        Field::PriceRent => card_price(project, PriceKind::Rent),
+        Field::PriceNew => card_price(project, PriceKind::New),
+        Field::PriceUsed => card_price(project, PriceKind::Used),
     }
+}
+
+fn amount(project: &Project, price: Option<Money>) -> String {
+    prices::shown(project, price).map(short).unwrap_or_default()
+}
+
+fn card_price(project: &Project, kind: PriceKind) -> String {
+    amount(project, project.prices.of(prices::priced_card(project)).and_then(|c| c.get(kind)))
 }
 
 /// At most four decimals and no trailing zeros: `2.1`, `400`.
@@ -280,8 +307,19 @@ fn set_number(project: &mut Project, field: Field, value: Option<f64>) {
         Field::Samples => project.samples = whole,
         Field::Epochs => project.epochs = number,
         Field::Count => project.hardware.count = u32::try_from(whole).unwrap_or(u32::MAX),
+        Field::Electricity => project.prices.electricity = prices::typed(project, value),
+        Field::ExchangeRate => project.prices.cny_per_usd = number,
+        Field::HoursAWeek => project.prices.hours_a_week = number,
+        Field::PriceRent => set_price(project, PriceKind::Rent, value),
+        Field::PriceNew => set_price(project, PriceKind::New, value),
+        Field::PriceUsed => set_price(project, PriceKind::Used, value),
         _ => project.budget.limit = value,
     }
+}
+
+fn set_price(project: &mut Project, kind: PriceKind, value: Option<f64>) {
+    let (card, price) = (prices::priced_card(project).to_string(), prices::typed(project, value));
+    project.prices.set(&card, kind, price);
 }
 
 fn read_switch(raw: &str) -> Result<bool, FieldError> {
@@ -312,6 +350,7 @@ fn set_choice(project: &mut Project, field: Field, id: &str) -> Result<(), Field
         Field::Task => project.task = read_choice::<LanguageTask>(id)?,
         Field::Framework => project.framework = read_choice::<Framework>(id)?,
         Field::Sharding => project.hardware.sharding = read_choice::<Sharding>(id)?,
+        Field::Place => project.prices.place = read_choice::<Place>(id)?,
         _ => {
             project.budget.currency = match id {
                 "usd" => Currency::Usd,
@@ -336,21 +375,29 @@ pub const fn currency_id(currency: Currency) -> &'static str {
     }
 }
 
+/// A card by its id or by a name that can mean nothing else.
+fn find_gpu<'a>(raw: &str, catalog: &'a Catalog) -> Option<&'a Gpu> {
+    let same = |name: &str| !raw.is_empty() && name.to_lowercase() == raw.to_lowercase();
+    let named = |g: &&Gpu| same(g.name) || same(g.short_name());
+    catalog.gpu(raw).or_else(|| catalog.gpus.iter().find(named)).or_else(|| catalog.resolve_gpu(raw))
+}
+
 /// Sets a field that names a row of the catalog, by its id or by a name that can mean nothing else.
 fn set_row(project: &mut Project, field: Field, raw: &str, catalog: &Catalog) -> Result<(), FieldError> {
     let same = |name: &str| !raw.is_empty() && name.to_lowercase() == raw.to_lowercase();
     match field {
-        Field::Gpu => {
-            let named = |g: &&Gpu| same(g.name) || same(g.short_name());
-            let found = catalog.gpu(raw).or_else(|| catalog.gpus.iter().find(named));
-            match found.or_else(|| catalog.resolve_gpu(raw)) {
-                Some(gpu) => (project.hardware.gpu, project.hardware.no_gpu) = (gpu.id.to_string(), false),
-                None if raw == NO_GPU || raw.is_empty() => {
-                    (project.hardware.gpu, project.hardware.no_gpu) = (String::new(), raw == NO_GPU);
-                }
-                None => return Err(FieldError::Unknown { suggestions: super::search::gpus(raw, catalog) }),
+        Field::Gpu => match find_gpu(raw, catalog) {
+            Some(gpu) => (project.hardware.gpu, project.hardware.no_gpu) = (gpu.id.to_string(), false),
+            None if raw == NO_GPU || raw.is_empty() => {
+                (project.hardware.gpu, project.hardware.no_gpu) = (String::new(), raw == NO_GPU);
             }
-        }
+            None => return Err(FieldError::Unknown { suggestions: super::search::gpus(raw, catalog) }),
+        },
+        Field::PriceCard => match find_gpu(raw, catalog) {
+            Some(gpu) => project.prices.card = gpu.id.to_string(),
+            None if raw.is_empty() => project.prices.card = String::new(),
+            None => return Err(FieldError::Unknown { suggestions: super::search::gpus(raw, catalog) }),
+        },
         Field::Model => {
             if raw.is_empty() {
                 return Err(FieldError::Empty(Kind::Search));
@@ -378,10 +425,10 @@ fn set_row(project: &mut Project, field: Field, raw: &str, catalog: &Catalog) ->
                 .preset(raw)
                 .or(catalog.presets.iter().find(|p| same(p.name_zh) || same(p.name_en)))
                 .ok_or_else(|| FieldError::Unknown { suggestions: super::search::presets(raw, catalog) })?;
-            let (mut hardware, budget) = (project.hardware.clone(), project.budget);
+            let (mut hardware, budget, prices) = (project.hardware.clone(), project.budget, project.prices.clone());
             *project = Project::from_preset(preset, catalog);
             hardware.sharding = project.hardware.sharding;
-            (project.hardware, project.budget) = (hardware, budget);
+            (project.hardware, project.budget, project.prices) = (hardware, budget, prices);
         }
     }
     Ok(())

@@ -6,6 +6,7 @@ pub mod link;
 pub mod number;
 mod parallel;
 mod preset;
+mod prices;
 mod relevant;
 mod runtime;
 pub mod search;
@@ -13,6 +14,7 @@ mod settings;
 pub use check::{Applied, Typed, apply};
 pub use fields::{FieldError, Kind, Range};
 pub use parallel::Parallel;
+pub use prices::{CNY_PER_USD, CardPrice, PriceKind, Prices, place, priced_card};
 pub use relevant::{Relevant, choices, relevant};
 pub use runtime::Runtime;
 pub use settings::*;
@@ -86,6 +88,8 @@ pub struct Project {
     pub hardware: Hardware,
     /// What they can spend.
     pub budget: Budget,
+    /// What they know better than the catalog about prices.
+    pub prices: Prices,
 }
 
 /// The cards on the table.
@@ -197,6 +201,7 @@ impl Default for Project {
             epochs: 3.0,
             hardware: Hardware::default(),
             budget: Budget::default(),
+            prices: Prices::default(),
         }
     }
 }
@@ -246,4 +251,12 @@ pub enum Field {
     Sharding,
     BudgetLimit,
     Currency,
+    Place,
+    Electricity,
+    ExchangeRate,
+    HoursAWeek,
+    PriceCard,
+    PriceRent,
+    PriceNew,
+    PriceUsed,
 }

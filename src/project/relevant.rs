@@ -2,7 +2,7 @@
 
 use super::{
     Attention, BaseFormat, Checkpointing, Choice, Field, Framework, LanguageTask, Lora, LoraTargets, LossKernel,
-    Method, Objective, Offload, Optimizer, OptimizerImpl, Precision, Project, Sharding,
+    Method, Objective, Offload, Optimizer, OptimizerImpl, Place, Precision, Project, Sharding,
 };
 use crate::catalog::{Architecture, Catalog, Domain, LanguageKind, Model};
 
@@ -184,6 +184,7 @@ pub fn choices(field: Field, project: &Project, catalog: &Catalog) -> Vec<&'stat
         Field::Task => ids(|_: LanguageTask| true),
         Field::Sharding => ids(|_: Sharding| true),
         Field::Currency => vec!["cny", "usd"],
+        Field::Place => ids(|_: Place| true),
         _ => Vec::new(),
     }
 }

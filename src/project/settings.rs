@@ -377,3 +377,22 @@ mod tests {
         check::<LossKernel>();
     }
 }
+
+choices! {
+    /// Whose electricity a bought card runs on.
+    Place {
+        /// The place that goes with the currency.
+        #[default]
+        Auto = "auto",
+        /// A household in mainland China.
+        China = "china",
+        /// A business in mainland China.
+        ChinaBusiness = "china-business",
+        /// A household in the United States.
+        UnitedStates = "us",
+        /// A household in the European Union.
+        EuropeanUnion = "eu",
+        /// A household in Germany.
+        Germany = "germany",
+    }
+}

@@ -98,9 +98,22 @@ pub const fn pick(pick: Pick) -> Message {
     }
 }
 
+/// Why a rented card stands out among the rented ones.
+pub const fn rental_pick(pick: Pick) -> Message {
+    match pick {
+        Pick::Cheapest => both!("租来最省", "cheapest to rent"),
+        Pick::Balanced => both!("租来最均衡", "balanced rental"),
+        Pick::Fastest => both!("租来最快", "fastest to rent"),
+    }
+}
+
 /// The rental of the run, in two lines: what it costs, and per hour at whom and when.
 pub fn rent(lang: Lang, rent: &Rent) -> (String, String) {
     let per_hour = money(lang, rent.per_hour, rent.rough);
+    if rent.provider.is_empty() {
+        let first = rent.run.map_or_else(|| per_hour.clone(), |run| money(lang, run, false));
+        return (first, say!(lang, "{per_hour}/时 · 你填的价", "{per_hour}/h · your price"));
+    }
     let (who, date) = (provider(lang, rent.provider), month(lang, rent.as_of));
     let first = match rent.run {
         Some(run) => money(lang, run, rent.rough),
@@ -119,7 +132,7 @@ pub fn buy(lang: Lang, buy: &Buy) -> Option<(String, String)> {
         (Some(n), _) => n.clone(),
         (None, Some(u)) => say!(lang, "二手 {u}", "{u} used"),
     };
-    let date = month(lang, buy.as_of);
+    let date = if buy.as_of.is_empty() { say!(lang, "你填的价", "your price") } else { month(lang, buy.as_of) };
     let second = match (new, used) {
         (Some(_), Some(u)) => say!(lang, "二手 {u} · {date}", "used {u} · {date}"),
         _ => date,

@@ -123,6 +123,13 @@ fn named(field: Field, id: &str) -> Option<Message> {
             both!("每台机器内全都分（FSDP HYBRID_SHARD）", "Everything, within each machine (FSDP HYBRID_SHARD)")
         }
 
+        (Field::Place, "auto") => both!("跟着货币走", "As the currency suggests"),
+        (Field::Place, "china") => both!("中国，居民电价", "China, household"),
+        (Field::Place, "china-business") => both!("中国，商业电价", "China, business"),
+        (Field::Place, "us") => both!("美国，居民电价", "United States, household"),
+        (Field::Place, "eu") => both!("欧盟，居民电价", "European Union, household"),
+        (Field::Place, "germany") => both!("德国，居民电价", "Germany, household"),
+
         (Field::Currency, "cny") => both!("¥ 人民币", "¥ CNY"),
         (Field::Currency, "usd") => both!("$ 美元", "$ USD"),
         (_, "on") => both!("开", "On"),
@@ -136,7 +143,7 @@ mod tests {
     use super::*;
     use crate::project::{
         Attention, BaseFormat, Checkpointing, Choice, Framework, LanguageTask, LoraTargets, LossKernel, Method,
-        Objective, Offload, Optimizer, OptimizerImpl, Precision, Sharding,
+        Objective, Offload, Optimizer, OptimizerImpl, Place, Precision, Sharding,
     };
 
     #[test]
@@ -161,5 +168,6 @@ mod tests {
         check::<LanguageTask>(Field::Task);
         check::<Framework>(Field::Framework);
         check::<Sharding>(Field::Sharding);
+        check::<Place>(Field::Place);
     }
 }

@@ -49,6 +49,14 @@ pub const fn field(field: Field) -> Message {
         Field::Sharding => both!("多卡分工", "Sharding"),
         Field::BudgetLimit => both!("预算", "Budget"),
         Field::Currency => both!("货币", "Currency"),
+        Field::Place => both!("电费按哪里算", "Electricity as in"),
+        Field::Electricity => both!("电价", "Electricity price"),
+        Field::ExchangeRate => both!("汇率", "Exchange rate"),
+        Field::HoursAWeek => both!("每周用多久", "Use a week"),
+        Field::PriceCard => both!("改哪张卡的价", "Prices of"),
+        Field::PriceRent => both!("租金", "Rent"),
+        Field::PriceNew => both!("新卡价", "New"),
+        Field::PriceUsed => both!("二手价", "Used"),
     }
 }
 
@@ -64,6 +72,10 @@ pub const fn unit(field: Field) -> Option<Message> {
         Field::CustomLayers => both!("层", "layers"),
         Field::CustomHeads | Field::CustomKvHeads => both!("个", "heads"),
         Field::CustomVocab => both!("个词", "words"),
+        Field::Electricity => both!("每度", "per kWh"),
+        Field::ExchangeRate => both!("元换 1 美元", "CNY for 1 USD"),
+        Field::HoursAWeek => both!("小时", "hours"),
+        Field::PriceRent => both!("每小时", "per hour"),
         _ => return None,
     })
 }
@@ -200,6 +212,16 @@ const fn fixed_hint(field: Field) -> Message {
         }
         Field::BudgetLimit => both!("愿意花多少，不填也行。", "What you would spend; may be left empty."),
         Field::Currency => both!("价格用哪种货币显示。", "The currency of the prices."),
+        Field::Place => both!("自己的卡才算电费，租的不算。", "Counts for cards of your own, not for rented ones."),
+        Field::Electricity => both!("不填就用当地常见的价。", "Left empty: what is usual at that place."),
+        Field::ExchangeRate => both!("人民币和美元之间按这个换算。", "How yuan and dollars are converted."),
+        Field::HoursAWeek => {
+            both!("买来的卡一周真正训练几个小时。", "Hours a week that a bought card would really train.")
+        }
+        Field::PriceCard => both!("选一张卡，下面填你看到的价。", "Choose a card and give the prices you see."),
+        Field::PriceRent => both!("不填就用目录里的价。", "Left empty: the catalog's offer."),
+        Field::PriceNew => both!("不填就用目录里的价。", "Left empty: the catalog's price."),
+        Field::PriceUsed => both!("不填就用目录里的价。", "Left empty: the catalog's price."),
         Field::Model
         | Field::LoraRank
         | Field::FrozenShare
@@ -306,7 +328,7 @@ fn excerpt(raw: &str) -> String {
 
 fn row_name<'a>(lang: Lang, field: Field, id: &'a str, catalog: &'a Catalog) -> &'a str {
     match field {
-        Field::Gpu => catalog.gpu(id).map_or(id, |g| g.short_name()),
+        Field::Gpu | Field::PriceCard => catalog.gpu(id).map_or(id, |g| g.short_name()),
         Field::Model => catalog.model(id).map_or(id, |m| m.name),
         Field::Preset => match (super::featured::name(id), catalog.preset(id)) {
             (Some(name), _) => name.text(lang),

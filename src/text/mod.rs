@@ -12,6 +12,7 @@ mod fields;
 mod fixes;
 pub mod labels;
 mod memory;
+mod money;
 mod names;
 mod next;
 pub mod numbers;
@@ -20,12 +21,16 @@ mod oom;
 pub use answer::{Answer, Tone, answer, cannot_estimate};
 pub use cards::{
     accelerator_family, buy, buy_over, dated, free_card, free_choice, free_limits, pick, preset_group, rent, rent_over,
-    warning, warning_detail,
+    rental_pick, warning, warning_detail,
 };
 pub use choices::choice;
 pub use fields::{error, field, hint, unit};
 pub use fixes::{fix, fix_detail, gain, more_fixes, pace, risk};
 pub use memory::{method_note, moment, part, part_detail, timeline_summary, why};
+pub use money::{
+    OLD_PRICE, afford, break_even, curve_alt, curve_terms, front_alt, old_price, one_project, pick_reason, plan_card,
+    plan_cost, plan_detail, plan_way, step_up, two_years,
+};
 pub use names::says_no_gpu;
 pub use next::{Action, Next, next};
 pub use oom::{out_of_memory, out_of_memory_intro};

@@ -1,0 +1,255 @@
+//! Why not this card, what another step of the project would take, and cards side by side.
+
+use super::cards::{LONGEST_H, is_mainstream};
+use super::plans::{Plan, card_plans};
+use super::terms::wall_watts;
+use super::warnings::{bar, warnings};
+use super::{Advice, CardBar, CardChoice, CardWarning, Pick, advise};
+use crate::catalog::{Architecture, Catalog, Gpu, GpuFamily, Model};
+use crate::project::Project;
+use crate::units::{Bytes, Money};
+use std::mem::discriminant;
+
+/// What speaks against a card (or for it).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Against {
+    /// It cannot run this training at all.
+    CannotRun(CardBar),
+    /// Too small, and how many of it would do.
+    TooSmall {
+        /// Missing on one.
+        missing: Bytes,
+        /// So many together hold it.
+        enough: Option<u32>,
+    },
+    /// Inside the error band.
+    Tight,
+    /// Something about its software or its making.
+    Warning(CardWarning),
+    /// It takes longer than a person would wait.
+    TooSlow {
+        /// How long.
+        hours: f64,
+    },
+    /// Nobody in the catalog rents it out or sells it for the person's money.
+    NotOffered,
+    /// Another plan is sooner done and costs less.
+    Beaten {
+        /// This card at its best.
+        plan: Plan,
+        /// The better one.
+        by: Plan,
+    },
+    /// Neither better nor worse than the balanced pick: money against time.
+    Trade {
+        /// This card at its best.
+        plan: Plan,
+        /// The balanced pick.
+        than: Plan,
+    },
+    /// It is a pick.
+    Picked(Pick, Plan),
+    /// Nothing: as good as any.
+    Nothing,
+}
+
+/// What to know of a card before anything is weighed: each a reason for most people to take another.
+const HINDRANCES: [CardWarning; 6] = [
+    CardWarning::Dropped,
+    CardWarning::NoBf16,
+    CardWarning::NoQuantization,
+    CardWarning::RocmOverride,
+    CardWarning::OtherStack,
+    CardWarning::Modded,
+];
+
+/// Why not this card: the strongest reason first.
+pub fn why_not(project: &Project, gpu: &Gpu, advice: &Advice) -> Vec<Against> {
+    if let Some(bar) = bar(project, gpu) {
+        return vec![Against::CannotRun(bar)];
+    }
+    let mut reasons = Vec::new();
+    let choices = || advice.cards.iter().filter(|c| c.gpu == gpu.id);
+    let fitting = choices().filter(|c| c.fits).min_by_key(|c| c.count);
+    if let Some(one) = choices().min_by_key(|c| c.count).filter(|c| !c.fits) {
+        let enough = fitting.map(|c| c.count);
+        reasons.push(if one.tight {
+            Against::Tight
+        } else {
+            Against::TooSmall { missing: one.card - one.usable, enough }
+        });
+    }
+    let software = warnings(project, gpu, 1, None);
+    reasons.extend(HINDRANCES.into_iter().filter(|h| software.contains(h)).map(Against::Warning));
+    let plans: Vec<Plan> = choices().filter(|c| c.fits).flat_map(|c| card_plans(project, gpu, c)).collect();
+    let picked = advice.plans.picks.iter().find(|(_, p)| p.gpu == gpu.id);
+    if let Some((pick, plan)) = picked {
+        reasons.push(Against::Picked(*pick, *plan));
+    } else if let Some(slow) = fitting.and_then(|c| c.time).map(|t| t.run.hours()).filter(|h| *h > LONGEST_H) {
+        reasons.push(Against::TooSlow { hours: slow });
+    } else if let Some(plan) = plans.iter().min_by(|a, b| a.cost.amount.total_cmp(&b.cost.amount)).copied() {
+        reasons.extend(weighed(plan, advice));
+    } else if fitting.is_some() {
+        reasons.push(Against::NotOffered);
+    }
+    if reasons.is_empty() {
+        reasons.push(Against::Nothing);
+    }
+    reasons
+}
+
+/// A card at its cheapest against what else there is.
+fn weighed(plan: Plan, advice: &Advice) -> Option<Against> {
+    let better = |p: &&Plan| p.gpu != plan.gpu && p.cost.amount <= plan.cost.amount && p.wait <= plan.wait;
+    // The pick that is better in both, else whatever is.
+    let picks = advice.plans.picks.iter().map(|(_, p)| p);
+    let by = picks.clone().find(better).or_else(|| advice.plans.front.iter().rev().find(better));
+    if let Some(by) = by {
+        return Some(Against::Beaten { plan, by: *by });
+    }
+    let balanced = advice.plans.picks.iter().find(|(pick, _)| *pick == Pick::Balanced);
+    balanced.or(advice.plans.picks.first()).map(|(_, than)| Against::Trade { plan, than: *than })
+}
+
+/// The project some time later.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Growth {
+    /// How many times as large.
+    pub times: u32,
+    /// Id of the larger model that stands for it; `None` where only data and batch grow.
+    pub model: Option<&'static str>,
+    /// What it then needs on one card.
+    pub need: Bytes,
+    /// The card of today still holds it; `None` where there is none.
+    pub still_fits: Option<bool>,
+    /// The balanced way to run it.
+    pub plan: Option<Plan>,
+}
+
+/// The project `times` as large: the nearest model of its kind with as many times the parameters, and as many times the
+/// samples; where there is no such model, a batch as many times as large.
+pub fn growth(project: &Project, times: u32, catalog: &Catalog) -> Option<Growth> {
+    let factor = u64::from(times.max(1));
+    let mut grown = Project { samples: project.samples.saturating_mul(factor), ..project.clone() };
+    let larger = catalog.model(&project.model).and_then(|m| larger(m, factor as f64, catalog));
+    match larger {
+        Some(model) => grown.model = model.id.to_string(),
+        None => grown.micro_batch = grown.micro_batch.saturating_mul(factor).min(1_000_000),
+    }
+    let advice = advise(&grown, catalog).ok()?;
+    let picks = &advice.plans.picks;
+    let plan = picks.iter().find(|(pick, _)| *pick == Pick::Balanced).or(picks.first()).map(|(_, plan)| *plan);
+    let there = catalog.gpu(&grown.hardware.gpu).filter(|_| !grown.hardware.no_gpu);
+    Some(Growth {
+        times,
+        model: larger.map(|m| m.id),
+        need: advice.memory.card,
+        still_fits: there.map(|_| advice.verdict.is_good()),
+        plan,
+    })
+}
+
+fn larger<'a>(model: &Model, times: f64, catalog: &'a Catalog) -> Option<&'a Model> {
+    // A step that is half as large or twice as large as asked for is another step.
+    const NEAR: f64 = 0.6;
+    let target = model.params as f64 * times;
+    let kin = |m: &&Model| {
+        let kind = match (&m.architecture, &model.architecture) {
+            (Architecture::Language(a), Architecture::Language(b)) => {
+                a.kind == b.kind && (a.moe_experts > 0) == (b.moe_experts > 0)
+            }
+            (Architecture::Vision(a), Architecture::Vision(b)) => a.kind == b.kind,
+            (Architecture::Diffusion(a), Architecture::Diffusion(b)) => a.kind == b.kind,
+            (Architecture::Other(a), Architecture::Other(b)) => a.kind == b.kind,
+            _ => false,
+        };
+        m.domain == model.domain && discriminant(&m.architecture) == discriminant(&model.architecture) && kind
+    };
+    let family = |m: &Model| m.id.split(['-', '.']).next() == model.id.split(['-', '.']).next();
+    let off = |m: &Model| (m.params as f64 / target).ln().abs();
+    catalog
+        .models
+        .iter()
+        .filter(kin)
+        .filter(|m| m.id != model.id && m.params > model.params && off(m) < NEAR)
+        .min_by(|a, b| (!family(a)).cmp(&!family(b)).then(off(a).total_cmp(&off(b))))
+}
+
+/// How a card is kept cool, which decides where it can stand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Cooling {
+    /// Fans that blow into the case: loud under load, wants room.
+    Fans,
+    /// A blower or two slots of its own: cards may stand side by side.
+    Blower,
+    /// None of its own: a server's fans blow through it.
+    Server,
+    /// Whatever the whole machine has.
+    Machine,
+}
+
+/// One card of a comparison.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Side {
+    /// Id of the card.
+    pub gpu: &'static str,
+    /// What the project does on one of it, where that can be said.
+    pub choice: Option<CardChoice>,
+    /// What the run costs there: rented, and electricity where it is one's own.
+    pub rent_run: Option<Money>,
+    /// Power from the wall in training, watts.
+    pub wall_w: Option<f64>,
+    /// How it is cooled.
+    pub cooling: Cooling,
+    /// Made and warranted for work around the clock.
+    pub around_the_clock: bool,
+    /// Current software runs on it without detours.
+    pub mainstream: bool,
+}
+
+/// Cards side by side on this project.
+pub fn side_by_side(project: &Project, gpus: &[&str], advice: &Advice, catalog: &Catalog) -> Vec<Side> {
+    gpus.iter()
+        .filter_map(|id| catalog.gpu(id))
+        .map(|gpu| {
+            let choice = advice.cards.iter().filter(|c| c.gpu == gpu.id).min_by_key(|c| c.count).cloned();
+            Side {
+                gpu: gpu.id,
+                rent_run: choice.as_ref().filter(|c| c.fits || c.tight).and_then(|c| c.rent?.run),
+                choice,
+                wall_w: wall_watts(gpu, 1),
+                cooling: cooling(gpu),
+                around_the_clock: matches!(
+                    gpu.family,
+                    GpuFamily::Workstation | GpuFamily::Datacenter | GpuFamily::Accelerator
+                ),
+                mainstream: is_mainstream(project, gpu),
+            }
+        })
+        .collect()
+}
+
+/// The usual cooling of a family: workstation cards blow out at the back, data-center cards have no fan.
+fn cooling(gpu: &Gpu) -> Cooling {
+    match gpu.family {
+        GpuFamily::Consumer => Cooling::Fans,
+        GpuFamily::Workstation if gpu.id.ends_with("-server") => Cooling::Server,
+        GpuFamily::Workstation => Cooling::Blower,
+        GpuFamily::Datacenter | GpuFamily::Accelerator => Cooling::Server,
+        GpuFamily::Laptop | GpuFamily::Apple => Cooling::Machine,
+    }
+}
+
+/// The cards that most people weigh against each other: their own (or the balanced pick's), the next game card and a
+/// data-center card.
+pub fn usual_sides(project: &Project, advice: &Advice, catalog: &Catalog) -> Vec<&'static str> {
+    let own = catalog.gpu(&project.hardware.gpu).map(|g| g.id);
+    let picked = advice.plans.picks.iter().map(|(_, p)| p.gpu).filter(|id| !id.is_empty());
+    let mut found: Vec<&'static str> = Vec::new();
+    for id in own.into_iter().chain(["rtx-4090", "a100-sxm-80gb"]).chain(picked).chain(["rtx-5090"]) {
+        if found.len() < 3 && !found.contains(&id) && catalog.gpu(id).is_some() {
+            found.push(id);
+        }
+    }
+    found
+}

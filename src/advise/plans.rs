@@ -1,0 +1,323 @@
+//! Every way to get the run done (own, free, rented, bought; every card and count), and which of them are worth a look:
+//! the front of time against money, three picks, what a budget buys.
+
+use super::cards::{LONGEST_H, is_mainstream};
+use super::engine::MACHINE;
+use super::terms::{SET_UP_H, Terms, can_own, resale_share};
+use super::{CardChoice, FreeChoice, Pick};
+use crate::catalog::{Catalog, Gpu, Vendor};
+use crate::project::Project;
+use crate::units::{Currency, Money};
+
+/// A card that is bought comes by post: two days. A judgement.
+const DELIVERY_H: f64 = 48.0;
+/// Waits within this factor are the same to a person.
+const AS_GOOD_AS: f64 = 1.1;
+/// Amounts within this factor, or within a dollar, are the same to a person.
+const AS_CHEAP_AS: f64 = 1.05;
+const A_DOLLAR: Money = Money::usd(1.0);
+/// A computer without a card takes about this much from the wall: processor and rest (memory).
+const PROCESSOR_KW: f64 = 0.2;
+/// A step up that saves less of the wait is none.
+const A_STEP: f64 = 0.95;
+
+/// How one gets at the machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Way {
+    /// The computer's processor.
+    Processor,
+    /// The person's own card.
+    Own,
+    /// A free notebook.
+    Free,
+    /// Rented by the hour.
+    Rent,
+    /// Rented, and may be taken away at any moment.
+    Spot,
+    /// Bought new.
+    New,
+    /// Bought second hand.
+    Used,
+}
+
+impl Way {
+    /// Whether the card is bought for it.
+    pub const fn is_bought(self) -> bool {
+        matches!(self, Self::New | Self::Used)
+    }
+}
+
+/// One way to get the run done.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Plan {
+    /// Id of the card; empty for the processor.
+    pub gpu: &'static str,
+    /// How many.
+    pub count: u32,
+    /// How one gets at it.
+    pub way: Way,
+    /// Who rents or lends it, or empty.
+    pub who: &'static str,
+    /// Hours that the run takes.
+    pub hours: f64,
+    /// Hours from now to the result: set-up, delivery, free hours of further weeks.
+    pub wait: f64,
+    /// What it costs in the end: for a bought card less what it still is worth.
+    pub cost: Money,
+    /// What has to be at hand: for a bought card all of its price.
+    pub outlay: Money,
+    /// What a bought card still is worth afterwards.
+    pub worth: Option<Money>,
+    /// Month of the price.
+    pub as_of: &'static str,
+    /// Nobody saw the price written down.
+    pub rough: bool,
+}
+
+/// A step up from one plan to a faster one.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct StepUp {
+    /// Where one stands.
+    pub from: Plan,
+    /// The next faster.
+    pub to: Plan,
+    /// Cost over cost, less one (2.0 = 200 % dearer); `None` from nothing.
+    pub dearer: Option<f64>,
+    /// Share of the wait that is saved.
+    pub quicker: f64,
+}
+
+impl StepUp {
+    /// A wait that shrinks about as much as the price grows is worth a thought.
+    pub fn is_worth_it(&self) -> bool {
+        self.dearer.is_none_or(|dearer| (1.0 + dearer) * (1.0 - self.quicker) <= AS_GOOD_AS)
+    }
+}
+
+/// What a budget buys.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Afford {
+    /// The soonest end that the money is enough for.
+    Soonest(Plan),
+    /// Not enough for anything: the least that is needed.
+    TooLittle(Plan),
+}
+
+/// The plans worth a look.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Plans {
+    /// Plans that no other beats in both time and money, the cheapest first.
+    pub front: Vec<Plan>,
+    /// The cheapest plan of every card, for the picture.
+    pub others: Vec<Plan>,
+    /// Cheapest, balanced, fastest; where the money is limited, of what it is enough for.
+    pub picks: Vec<(Pick, Plan)>,
+    /// What the budget buys, where one is given.
+    pub afford: Option<Afford>,
+    /// The next faster plan after the balanced one.
+    pub step_up: Option<StepUp>,
+}
+
+/// What the plans are made of.
+pub(super) struct Given<'a> {
+    pub(super) cards: &'a [CardChoice],
+    pub(super) free: &'a [FreeChoice],
+    /// The person's own card, if the run fits: how many, and hours.
+    pub(super) own: Option<(&'a Gpu, u32, f64)>,
+    pub(super) hours_on_cpu: Option<f64>,
+}
+
+/// All plans, and those worth a look.
+pub(super) fn plans(project: &Project, catalog: &Catalog, given: &Given<'_>) -> Plans {
+    let terms = Terms::of(project);
+    let mut all = at_home(&terms, project, catalog, given);
+    let foreign = !given.cards.iter().any(|c| c.fits && c.rent.is_some_and(|r| !r.converted));
+    let mut others: Vec<Plan> = Vec::new();
+    for choice in given.cards.iter().filter(|c| c.fits) {
+        let Some(gpu) = catalog.gpu(choice.gpu).filter(|g| is_mainstream(project, g)) else { continue };
+        let start = all.len();
+        elsewhere(&terms, gpu, choice, foreign, &mut all);
+        let cheapest = all.iter().skip(start).min_by(|a, b| a.cost.amount.total_cmp(&b.cost.amount));
+        let Some(cheapest) = cheapest.copied() else { continue };
+        match others.iter_mut().find(|p| p.gpu == choice.gpu) {
+            Some(known) if known.cost.amount > cheapest.cost.amount => *known = cheapest,
+            Some(_) => {}
+            None => others.push(cheapest),
+        }
+    }
+    all.retain(|p| p.wait.is_finite() && p.wait <= LONGEST_H);
+    others.retain(|p: &Plan| p.wait.is_finite() && p.wait <= LONGEST_H);
+    let dollar = terms.convert(A_DOLLAR);
+    let limit = project.budget.limit;
+    let front = front(&all);
+    let afford = limit.and_then(|limit| afford(&all, limit));
+    if let (Some(Afford::Soonest(_)), Some(limit)) = (afford, limit) {
+        all.retain(|p| p.outlay.amount <= limit);
+    }
+    let picks = picks(&all, dollar, catalog);
+    let balanced = picks.iter().find(|(pick, _)| *pick == Pick::Balanced).or(picks.first()).map(|(_, plan)| *plan);
+    let step_up = balanced.and_then(|from| step_up(from, &front));
+    Plans { front, others, picks, afford, step_up }
+}
+
+/// What costs no rent: processor, own card, free notebooks.
+fn at_home(terms: &Terms<'_>, project: &Project, catalog: &Catalog, given: &Given<'_>) -> Vec<Plan> {
+    let plain = |way: Way, gpu: &'static str, count: u32, hours: f64, cost: f64| Plan {
+        gpu,
+        count,
+        way,
+        who: "",
+        hours,
+        wait: hours,
+        cost: terms.money(cost),
+        outlay: terms.money(cost),
+        worth: None,
+        as_of: "",
+        rough: false,
+    };
+    let mut found = Vec::new();
+    if let Some(hours) = given.hours_on_cpu {
+        found.push(plain(Way::Processor, "", 1, hours, PROCESSOR_KW * terms.electricity * hours));
+    }
+    if let Some((gpu, count, hours)) = given.own {
+        found.push(plain(Way::Own, gpu.id, count, hours, terms.power(gpu, count).unwrap_or(0.0) * hours));
+    }
+    let near = |f: &&FreeChoice| f.china == (project.budget.currency == Currency::Cny);
+    for free in given.free.iter().filter(near).filter(|f| !f.tight && !f.restricted) {
+        let (Some(hours), Some(wait), Some(gpu)) = (free.hours, free.wait_h, catalog.gpu(free.gpu)) else { continue };
+        found.push(Plan {
+            who: free.platform,
+            wait: wait + SET_UP_H,
+            as_of: free.as_of,
+            rough: free.rough,
+            ..plain(Way::Free, gpu.id, free.count, hours, 0.0)
+        });
+    }
+    found
+}
+
+/// What is paid for: rented, rented as long as it lasts, bought new, bought second hand.
+fn elsewhere(terms: &Terms<'_>, gpu: &Gpu, choice: &CardChoice, foreign: bool, all: &mut Vec<Plan>) {
+    let Some(hours) = choice.time.map(|t| t.run.hours()) else { return };
+    let plan = |way: Way, who: &'static str, wait: f64, cost: Money, outlay: Money| Plan {
+        gpu: gpu.id,
+        count: choice.count,
+        way,
+        who,
+        hours,
+        wait,
+        cost,
+        outlay,
+        worth: None,
+        as_of: "",
+        rough: false,
+    };
+    if let Some(rent) = choice.rent.filter(|r| foreign || !r.converted) {
+        let dated = |p: Plan| Plan { as_of: rent.as_of, rough: rent.rough, ..p };
+        let wait = hours + SET_UP_H;
+        all.extend(rent.run.map(|run| dated(plan(Way::Rent, rent.provider, wait, run, run))));
+        // Nobody has many machines to spare at once.
+        let spot = rent.spot_run.filter(|_| choice.count <= MACHINE);
+        all.extend(spot.map(|run| dated(plan(Way::Spot, rent.spot_provider, wait, run, run))));
+    }
+    let Some(price) = choice.buy.filter(|_| can_own(gpu, choice.count)) else { return };
+    let power = terms.power(gpu, choice.count).unwrap_or(0.0) * hours;
+    let supply = terms.supply(gpu, choice.count).map_or(0.0, |(_, price)| price);
+    let wait = hours + DELIVERY_H;
+    let base = price.used.or(price.new);
+    for (way, paid) in [(Way::New, price.new), (Way::Used, price.used)] {
+        let (Some(paid), Some(base)) = (paid, base) else { continue };
+        let worth = paid.amount.min(base.amount) * resale_share(gpu, hours / (24.0 * 7.0));
+        let outlay = paid.amount + supply + power;
+        all.push(Plan {
+            worth: Some(terms.money(worth)),
+            as_of: price.as_of,
+            rough: price.rough,
+            ..plan(way, "", wait, terms.money(outlay - worth), terms.money(outlay))
+        });
+    }
+}
+
+/// The plans that no other beats in both time and money, the cheapest first.
+fn front(all: &[Plan]) -> Vec<Plan> {
+    let mut sorted: Vec<&Plan> = all.iter().collect();
+    sorted.sort_by(|a, b| a.cost.amount.total_cmp(&b.cost.amount).then(a.wait.total_cmp(&b.wait)));
+    let mut soonest = f64::INFINITY;
+    let mut front = Vec::new();
+    for plan in sorted {
+        if plan.wait < soonest {
+            soonest = plan.wait;
+            front.push(*plan);
+        }
+    }
+    front
+}
+
+/// The soonest end for the money; of several as soon, the cheapest.
+fn afford(all: &[Plan], limit: f64) -> Option<Afford> {
+    let key = |p: &Plan| (p.wait, p.cost.amount);
+    let soonest = all.iter().filter(|p| p.outlay.amount <= limit).min_by(|a, b| {
+        let (a, b) = (key(a), key(b));
+        a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1))
+    });
+    let least = || all.iter().min_by(|a, b| a.outlay.amount.total_cmp(&b.outlay.amount));
+    soonest.map(|p| Afford::Soonest(*p)).or_else(|| least().map(|p| Afford::TooLittle(*p)))
+}
+
+fn picks(all: &[Plan], dollar: f64, catalog: &Catalog) -> Vec<(Pick, Plan)> {
+    let pick = |key: &dyn Fn(&Plan) -> f64| {
+        let finite = all.iter().filter(|p| key(p).is_finite());
+        finite.min_by(|a, b| key(a).total_cmp(&key(b))).copied()
+    };
+    let least = all.iter().map(|p| p.cost.amount).fold(f64::INFINITY, f64::min);
+    let shortest = all.iter().map(|p| p.wait).fold(f64::INFINITY, f64::min);
+    let trouble = |p: &Plan| trouble(p, catalog);
+    let only = |yes: bool, value: f64| if yes { value } else { f64::INFINITY };
+    // Of all that cost about the least, the one that is done soonest with the least trouble. Nobody signs up anywhere
+    // to save a dollar's worth of electricity.
+    let at_home = |p: &Plan| matches!(p.way, Way::Processor | Way::Own);
+    let cheap = |p: &Plan| p.cost.amount <= least * AS_CHEAP_AS || (at_home(p) && p.cost.amount <= least + dollar);
+    let cheapest = pick(&|p| only(cheap(p), p.wait * trouble(p)));
+    let balanced = pick(&|p| (p.cost.amount + dollar) * p.wait * trouble(p));
+    // Nobody pays double to wait three minutes less: of all that are as good as the fastest, the cheapest.
+    let fastest = pick(&|p| only(p.wait <= shortest * AS_GOOD_AS, (p.cost.amount + dollar) * trouble(p)));
+    let mut found: Vec<(Pick, Plan)> = Vec::new();
+    for (pick, plan) in [(Pick::Cheapest, cheapest), (Pick::Balanced, balanced), (Pick::Fastest, fastest)] {
+        // Whoever is cheapest and fastest at once is named once.
+        found.extend(plan.filter(|p| !found.iter().any(|(_, f)| f == p)).map(|plan| (pick, plan)));
+    }
+    found
+}
+
+/// More to set up and more to go wrong: several cards, no CUDA, machines that may be taken away, used cards, a card to
+/// build in and to sell again.
+fn trouble(plan: &Plan, catalog: &Catalog) -> f64 {
+    let cuda = catalog.gpu(plan.gpu).is_none_or(|g| g.vendor == Vendor::Nvidia);
+    let way = match plan.way {
+        Way::Processor | Way::Own => 0.0,
+        Way::Free | Way::Rent => 0.1,
+        Way::Spot => 1.0,
+        Way::New => 0.5,
+        Way::Used => 0.8,
+    };
+    1.0 + 0.2 * f64::from(plan.count.max(1)).log2() + if cuda { 0.0 } else { 0.4 } + way
+}
+
+/// The next faster plan of the front, and what it costs more.
+fn step_up(from: Plan, front: &[Plan]) -> Option<StepUp> {
+    let to = *front.iter().find(|p| p.wait < from.wait * A_STEP && p.cost.amount > from.cost.amount)?;
+    Some(StepUp {
+        from,
+        to,
+        dearer: (from.cost.amount > 0.0).then(|| to.cost.amount / from.cost.amount - 1.0),
+        quicker: 1.0 - to.wait / from.wait,
+    })
+}
+
+/// All ways to get at one choice of cards.
+pub(super) fn card_plans(project: &Project, gpu: &Gpu, choice: &CardChoice) -> Vec<Plan> {
+    let mut found = Vec::new();
+    elsewhere(&Terms::of(project), gpu, choice, false, &mut found);
+    found.retain(|p| p.wait.is_finite());
+    found
+}

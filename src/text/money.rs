@@ -1,0 +1,327 @@
+//! Rent, buy or free: plans, picks, budget, the curve.
+
+use super::names::{before, provider};
+use super::numbers::{about_hours, hours, money, month, percent, plain};
+use super::{Lang, Message, both, say};
+use crate::advise::{Afford, Pick, Plan, Plans, Purchase, RentOrBuy, StepUp, Way};
+use crate::catalog::Catalog;
+use crate::project::Budget;
+use crate::units::{Date, Money};
+
+/// A price older than this is marked.
+const OLD_DAYS: i64 = 90;
+
+/// The mark of a price that was read more than 90 days before today.
+pub fn old_price(lang: Lang, as_of: &str, today: Option<Date>) -> Option<&'static str> {
+    let old = today?.days_after_month(as_of)? > OLD_DAYS;
+    old.then(|| both!("旧价", "old price").text(lang))
+}
+
+/// What the mark means.
+pub const OLD_PRICE: Message =
+    both!("90 天以前的价，下单前再看一眼", "read more than 90 days ago: look again before you order");
+
+/// A card of a plan with its number: `RTX 4090 × 2`.
+pub fn plan_card(lang: Lang, plan: &Plan, catalog: &Catalog) -> String {
+    let Some(gpu) = catalog.gpu(plan.gpu) else { return say!(lang, "处理器", "Processor") };
+    let name = gpu.short_name();
+    if plan.count > 1 { format!("{name} × {}", plan.count) } else { name.to_string() }
+}
+
+/// How one gets at it, in a few words.
+pub fn plan_way(lang: Lang, plan: &Plan) -> String {
+    let who = provider(lang, plan.who);
+    match plan.way {
+        Way::Processor => say!(lang, "自己的电脑", "your computer"),
+        Way::Own => say!(lang, "自己的卡", "your own"),
+        Way::Free => say!(lang, "{who} 免费", "free at {who}"),
+        Way::Rent if who.is_empty() => say!(lang, "租，你填的价", "rented at your price"),
+        Way::Rent => say!(lang, "租 · {who}", "rented · {who}"),
+        Way::Spot => say!(lang, "租竞价机 · {who}", "spot · {who}"),
+        Way::New => say!(lang, "买新卡", "bought new"),
+        Way::Used => say!(lang, "买二手", "bought used"),
+    }
+}
+
+/// A plan as something to do, inside a sentence.
+fn plan_doing(lang: Lang, plan: &Plan, catalog: &Catalog) -> String {
+    let card = plan_card(lang, plan, catalog);
+    let who = before(lang, provider(lang, plan.who));
+    let at = provider(lang, plan.who);
+    match plan.way {
+        Way::Processor => say!(lang, "用自己电脑的处理器", "run it on your computer's processor"),
+        Way::Own => say!(lang, "用自己的 {card}", "run it on your {card}"),
+        Way::Free => say!(lang, "用{who}免费的 {card}", "take the free {card} at {at}"),
+        Way::Rent if plan.who.is_empty() => say!(lang, "租 {card}", "rent {card}"),
+        Way::Rent => say!(lang, "租{who}的 {card}", "rent {card} at {at}"),
+        Way::Spot => say!(lang, "租{who}的 {card} 竞价机", "rent {card} at {at} as spot"),
+        Way::New => say!(lang, "买新的 {card}", "buy {card} new"),
+        Way::Used => say!(lang, "买二手 {card}", "buy {card} used"),
+    }
+}
+
+/// What a plan costs: `¥18.50`, free.
+pub fn plan_cost(lang: Lang, plan: &Plan) -> String {
+    match plan.way {
+        Way::Free => both!("不花钱", "free").text(lang).to_string(),
+        Way::Processor | Way::Own => {
+            let cost = money(lang, plan.cost, false);
+            say!(lang, "电费 {cost}", "{cost} of power")
+        }
+        _ => money(lang, plan.cost, plan.rough),
+    }
+}
+
+/// What is behind the price: what is counted in it, and when it was read.
+pub fn plan_detail(lang: Lang, plan: &Plan) -> String {
+    let date = if plan.as_of.is_empty() { String::new() } else { format!(" · {}", month(lang, plan.as_of)) };
+    match plan.way {
+        Way::Processor | Way::Own => String::new(),
+        Way::Free => say!(lang, "多算 1 小时装环境{date}", "with an hour to set up{date}"),
+        Way::Rent => {
+            say!(lang, "含 1 小时装环境和 100 GB 硬盘{date}", "with an hour to set up and 100 GB of disk{date}")
+        }
+        Way::Spot => {
+            say!(lang, "随时可能被收回，勤存检查点{date}", "may be taken away at any moment: save often{date}")
+        }
+        Way::New | Way::Used => {
+            let (paid, worth) =
+                (money(lang, plan.outlay, plan.rough), plan.worth.map(|w| money(lang, w, true)).unwrap_or_default());
+            say!(
+                lang,
+                "先付 {paid}，一年后还值 {worth}{date}",
+                "{paid} at first, still worth {worth} after a year{date}"
+            )
+        }
+    }
+}
+
+/// Why a plan was picked, against the pick before it.
+pub fn pick_reason(lang: Lang, pick: Pick, plan: &Plan, plans: &Plans) -> String {
+    let wait = about_hours(lang, plan.wait);
+    let before = match pick {
+        Pick::Cheapest => None,
+        Pick::Balanced => plans.picks.iter().find(|(p, _)| *p == Pick::Cheapest),
+        Pick::Fastest => plans.picks.iter().rev().find(|(p, _)| *p != Pick::Fastest),
+    };
+    let Some((_, before)) = before else {
+        return match plan.way {
+            Way::Free => {
+                say!(lang, "没有比免费更省的：{wait}后出结果。", "Nothing is cheaper than free: done in {wait}.")
+            }
+            Way::Processor | Way::Own => {
+                say!(lang, "用手头的，什么都不用买，{wait}后出结果。", "What you have does it, done in {wait}.")
+            }
+            _ => say!(lang, "没有更便宜的办法，{wait}后出结果。", "There is no cheaper way; done in {wait}."),
+        };
+    };
+    let more = Money { amount: (plan.cost.amount - before.cost.amount).max(0.0), currency: plan.cost.currency };
+    let (more, saved) = (money(lang, more, plan.rough), hours(lang, (before.wait - plan.wait).max(0.0)));
+    match pick {
+        Pick::Fastest => {
+            say!(lang, "再多花 {more}，早 {saved}，{wait}后出结果。", "{more} more buys {saved}: done in {wait}.")
+        }
+        _ => say!(
+            lang,
+            "比最省钱的多花 {more}，早 {saved}，{wait}后出结果。",
+            "For {more} more than the cheapest you have it {saved} sooner, in {wait}."
+        ),
+    }
+}
+
+/// What the budget buys.
+pub fn afford(lang: Lang, budget: &Budget, afford: &Afford, catalog: &Catalog) -> String {
+    let limit = money(lang, Money { amount: budget.limit.unwrap_or(0.0), currency: budget.currency }, false);
+    match afford {
+        Afford::Soonest(plan) => {
+            let (doing, wait) = (plan_doing(lang, plan, catalog), about_hours(lang, plan.wait));
+            if plan.cost.amount == 0.0 {
+                return say!(
+                    lang,
+                    "有 {limit}：最快的是{doing}，{wait}后出结果，一分钱不花。",
+                    "With {limit}: the soonest is to {doing}, done in {wait}, for nothing."
+                );
+            }
+            let cost = money(lang, plan.outlay, plan.rough);
+            say!(
+                lang,
+                "有 {limit}：最快的是{doing}，{wait}后出结果，要付 {cost}。",
+                "With {limit}: the soonest is to {doing}, done in {wait}, for {cost}."
+            )
+        }
+        Afford::TooLittle(plan) => {
+            let (doing, cost) = (plan_doing(lang, plan, catalog), money(lang, plan.outlay, plan.rough));
+            say!(
+                lang,
+                "{limit} 不够：最少要 {cost}，{doing}。换小一点的模型，或者改 LoRA、QLoRA。",
+                "{limit} is not enough: the least is {cost}, to {doing}. Take a smaller model, or LoRA or QLoRA."
+            )
+        }
+    }
+}
+
+/// The next step up, and whether it is worth it.
+pub fn step_up(lang: Lang, step: &StepUp, catalog: &Catalog) -> String {
+    let (name, way) = (plan_card(lang, &step.to, catalog), plan_way(lang, &step.to));
+    let quicker = percent(step.quicker);
+    match step.dearer {
+        Some(dearer) => {
+            let share = percent(dearer);
+            let worth = if step.is_worth_it() {
+                both!("值得想想。", "Worth a thought.")
+            } else {
+                both!("多半不划算。", "Hardly worth it.")
+            }
+            .text(lang);
+            say!(
+                lang,
+                "再往上一档是 {name}（{way}）：贵 {share}，早 {quicker}。{worth}",
+                "One step up, {name} ({way}): {share} dearer, {quicker} sooner. {worth}"
+            )
+        }
+        None => {
+            let cost = money(lang, step.to.cost, step.to.rough);
+            say!(
+                lang,
+                "再往上一档是 {name}（{way}）：从不花钱到 {cost}，早 {quicker}。",
+                "One step up, {name} ({way}): from nothing to {cost}, {quicker} sooner."
+            )
+        }
+    }
+}
+
+/// From which hour on buying pays.
+pub fn break_even(lang: Lang, r: &RentOrBuy, catalog: &Catalog) -> String {
+    let name = card(r, catalog);
+    let Some((used, purchase)) = r.best() else {
+        return say!(lang, "{name} 的价格不全，比不了。", "Prices of {name} are missing.");
+    };
+    let kind = kind(lang, used);
+    let a_week = plain(r.hours_a_week);
+    match purchase.pays_from_h {
+        Some(from) => {
+            let (from_h, weeks) = (super::numbers::about(lang, from.ceil()), weeks(lang, from / r.hours_a_week));
+            say!(
+                lang,
+                "{name}：用满 {from_h} 小时，买{kind}才比租划算。每周用 {a_week} 小时，就是 {weeks}。",
+                "{name}: buying {kind} pays from {from_h} hours of use on. At {a_week} hours a week that is {weeks}."
+            )
+        }
+        None => say!(
+            lang,
+            "{name}：每周用 {a_week} 小时，六年里都是租划算。用得更勤，再来看买。",
+            "{name}: at {a_week} hours a week, renting stays cheaper for six years. Use it more, and look again."
+        ),
+    }
+}
+
+/// This project once: rented or bought.
+pub fn one_project(lang: Lang, r: &RentOrBuy) -> Option<String> {
+    let point = r.project?;
+    let own = match (point.new, point.used) {
+        (Some(n), Some(u)) => n.min(u),
+        (n, u) => n.or(u)?,
+    };
+    let (time, rent, own) = (hours(lang, point.hours), amount(lang, r, point.rent), amount(lang, r, own));
+    Some(say!(
+        lang,
+        "只做这一个项目（{time}）：租 {rent}，买来再卖掉净花 {own}。",
+        "This project alone ({time}): {rent} rented; {own} if you buy and sell again."
+    ))
+}
+
+/// So many hours every week for two years.
+pub fn two_years(lang: Lang, r: &RentOrBuy) -> String {
+    let point = r.two_years;
+    let (a_week, all) = (plain(r.hours_a_week), super::numbers::about(lang, point.hours));
+    let rent = amount(lang, r, point.rent);
+    let bought = |used: bool, purchase: &Option<Purchase>, cost: Option<f64>| {
+        let (purchase, cost) = (purchase.as_ref()?, amount(lang, r, cost?));
+        let (kind, worth) = (kind(lang, used), money(lang, purchase.worth_after, true));
+        Some(say!(lang, "买{kind}净花 {cost}（还值 {worth}）", "{cost} bought {kind} (still worth {worth})"))
+    };
+    let ways: Vec<String> =
+        [bought(false, &r.new, point.new), bought(true, &r.used, point.used)].into_iter().flatten().collect();
+    let ways = ways.join(lang.pick("，", ", "));
+    say!(
+        lang,
+        "每周 {a_week} 小时，用两年（{all} 小时）：租 {rent}，{ways}。",
+        "{a_week} hours every week for two years ({all} hours): {rent} rented, {ways}."
+    )
+}
+
+/// What the curve counts.
+pub fn curve_terms(lang: Lang, r: &RentOrBuy) -> String {
+    let rent = money(lang, r.rent_hour, r.rough);
+    let who = if r.provider.is_empty() {
+        String::new()
+    } else {
+        format!("（{}，{}）", provider(lang, r.provider), month(lang, r.as_of))
+    };
+    let at = if r.provider.is_empty() { String::new() } else { format!(" ({}, {})", r.provider, month(lang, r.as_of)) };
+    let mut parts = vec![say!(lang, "租每小时 {rent}{who}", "{rent} an hour rented{at}")];
+    let bought = |used: bool, p: &Purchase| {
+        let (kind, paid, date) = (kind(lang, used), money(lang, p.outlay, r.rough), month(lang, r.buy_as_of));
+        let date = if r.buy_as_of.is_empty() {
+            String::new()
+        } else {
+            lang.pick(format!("（{date}）"), format!(" ({date})"))
+        };
+        say!(lang, "{kind} {paid}{date}", "{kind} {paid}{date}")
+    };
+    parts.extend(r.new.as_ref().map(|p| bought(false, p)));
+    parts.extend(r.used.as_ref().map(|p| bought(true, p)));
+    parts.extend(r.power_hour.map(|p| {
+        let power = money(lang, p, false);
+        say!(lang, "电费每小时 {power}", "power {power} an hour")
+    }));
+    parts.extend(r.supply.map(|(watts, price)| {
+        let (watts, price) = (plain(watts.round()), money(lang, price, true));
+        say!(lang, "要换 {watts} W 电源，约 {price}（已算进去）", "a {watts} W power supply, {price}, counted in")
+    }));
+    let parts = parts.join(lang.pick("，", "; "));
+    say!(lang, "按这些价算：{parts}。不含电脑的其余部分。", "Counted with: {parts}. The rest of the computer is not.")
+}
+
+/// The curve for those who do not see it.
+pub fn curve_alt(lang: Lang, r: &RentOrBuy, catalog: &Catalog) -> String {
+    let (from, to) = (break_even(lang, r, catalog), two_years(lang, r));
+    say!(lang, "花费随使用小时数的曲线。{from}{to}", "Cost over hours of use. {from} {to}")
+}
+
+/// The picture of time against money for those who do not see it.
+pub fn front_alt(lang: Lang, plans: &Plans, catalog: &Catalog) -> String {
+    let line = |p: &Plan| {
+        let (card, way, cost, wait) =
+            (plan_card(lang, p, catalog), plan_way(lang, p), plan_cost(lang, p), about_hours(lang, p.wait));
+        say!(lang, "{card}（{way}）{cost}，{wait}", "{card} ({way}) {cost}, {wait}")
+    };
+    let all: Vec<String> = plans.front.iter().map(line).collect();
+    let all = all.join(lang.pick("；", "; "));
+    say!(lang, "时间和花费的取舍，从省到快：{all}。", "Time against money, from cheap to fast: {all}.")
+}
+
+fn card(r: &RentOrBuy, catalog: &Catalog) -> String {
+    let name = catalog.gpu(r.gpu).map_or(r.gpu, |g| g.short_name());
+    if r.count > 1 { format!("{name} × {}", r.count) } else { name.to_string() }
+}
+
+fn kind(lang: Lang, used: bool) -> &'static str {
+    if used { both!("二手", "used").text(lang) } else { both!("新卡", "new").text(lang) }
+}
+
+fn amount(lang: Lang, r: &RentOrBuy, amount: f64) -> String {
+    money(lang, Money { amount, currency: r.rent_hour.currency }, false)
+}
+
+fn weeks(lang: Lang, weeks: f64) -> String {
+    if weeks < 1.0 {
+        return say!(lang, "不到一周", "less than a week");
+    }
+    if weeks < 78.0 {
+        let n = weeks.ceil();
+        return say!(lang, "{n} 周", "{n} weeks");
+    }
+    let n = crate::units::significant(weeks / 52.18);
+    say!(lang, "{n} 年", "{n} years")
+}
