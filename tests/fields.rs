@@ -161,6 +161,8 @@ fn all_fields() -> Vec<(Field, &'static str)> {
         all.extend(shown.primary.into_iter().chain(shown.folded).map(|f| (f, preset)));
     }
     all.extend([Field::Preset, Field::Gpu, Field::Count, Field::BudgetLimit, Field::Currency].map(|f| (f, "mnist")));
+    all.extend([Field::Place, Field::Electricity, Field::ExchangeRate, Field::HoursAWeek].map(|f| (f, "mnist")));
+    all.extend([Field::PriceCard, Field::PriceRent, Field::PriceNew, Field::PriceUsed].map(|f| (f, "mnist")));
     all
 }
 

@@ -246,6 +246,14 @@ fn fields_have_names_hints_and_errors() {
             Field::Count,
             Field::BudgetLimit,
             Field::Currency,
+            Field::Place,
+            Field::Electricity,
+            Field::ExchangeRate,
+            Field::HoursAWeek,
+            Field::PriceCard,
+            Field::PriceRent,
+            Field::PriceNew,
+            Field::PriceUsed,
         ]) {
             let (zh, en) =
                 (text::hint(Lang::Zh, field, &project, &catalog), text::hint(Lang::En, field, &project, &catalog));

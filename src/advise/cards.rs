@@ -4,7 +4,7 @@
 use super::engine::{MACHINE, Memo, accumulation};
 use super::money::{Offers, buy};
 use super::terms::{SET_UP_H, Terms};
-use super::warnings::{bar, warnings};
+use super::warnings::{bar, lacks_bf16, warnings};
 use super::{CardChoice, CardWarning, Pick};
 use crate::catalog::{Catalog, Gpu, GpuFamily, Vendor};
 use crate::estimate::time::{has_fast_link, has_flash};
@@ -81,6 +81,7 @@ fn choice(
         time,
         rent: offers.rent(gpu, count, hours),
         buy: buy(gpu, count, terms),
+        fp16_instead: lacks_bf16(project, gpu),
         pick: None,
         short_list: false,
     })

@@ -4,7 +4,7 @@
 use crate::catalog::{Catalog, Gpu};
 use crate::estimate::time::{Workload, has_flash};
 use crate::estimate::{CannotEstimate, MemoryEstimate, TimeEstimate, Walks, overhead};
-use crate::project::{Project, Sharding};
+use crate::project::{Framework, Project, Sharding};
 use crate::units::Bytes;
 use std::cell::RefCell;
 
@@ -101,10 +101,21 @@ pub(super) const MACHINE: u32 = 8;
 /// How cards may share the work, the simplest first.
 const SHARDINGS: [Sharding; 3] = [Sharding::Ddp, Sharding::Zero2, Sharding::Zero3];
 
-/// The ways that are worth a look: dividing the gradients and states of adapters gains nothing.
+/// Libraries that put a full copy of everything on every card and know no other way: kohya's scripts divide nothing of
+/// a frozen base, Unsloth, Ultralytics, OneTrainer and ai-toolkit start plain data parallel or one process.
+const COPIES_ONLY: [Framework; 5] =
+    [Framework::Kohya, Framework::Unsloth, Framework::Ultralytics, Framework::OneTrainer, Framework::AiToolkit];
+
+/// Whether several cards can hold what one cannot, in this library.
+pub(super) fn divides(project: &Project) -> bool {
+    !COPIES_ONLY.contains(&project.framework)
+}
+
+/// The ways that are worth a look: dividing the gradients and states of adapters gains nothing, and some libraries
+/// divide nothing at all.
 fn shardings(project: &Project) -> impl Iterator<Item = Sharding> {
-    let adapters = project.method.is_adapter();
-    SHARDINGS.into_iter().filter(move |s| !(adapters && *s == Sharding::Zero2))
+    let (adapters, divides) = (project.method.is_adapter(), divides(project));
+    SHARDINGS.into_iter().filter(move |s| *s == Sharding::Ddp || (divides && !(adapters && *s == Sharding::Zero2)))
 }
 
 impl<'a> Memo<'a> {
@@ -203,7 +214,10 @@ impl<'a> Memo<'a> {
         }
         // Machines together: everything on every card where that fits one machine's cards, else everything divided.
         let whole = self.need(gpu, MACHINE, Sharding::Ddp).is_some_and(|n| n.fits(gpu.usable));
-        let ways = [Sharding::Ddp, Sharding::Zero3].into_iter().skip(usize::from(!whole));
+        let divides = divides(self.project);
+        let ways = [Sharding::Ddp, Sharding::Zero3]
+            .into_iter()
+            .filter(move |way| if *way == Sharding::Ddp { whole || !divides } else { divides });
         Self::simplest(ways, gpu, |sharding| self.need(gpu, count, sharding))
     }
 

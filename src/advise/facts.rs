@@ -126,6 +126,13 @@ pub enum FixKind {
     },
     /// Latents and text embeddings computed beforehand.
     CacheLatents,
+    /// As many samples at a time as fit, with as much less accumulation.
+    LargerMicroBatch {
+        /// Samples per card and forward pass.
+        micro_batch: u64,
+        /// Micro-batches per optimizer step.
+        accumulation: u64,
+    },
     /// More of the same cards.
     MoreCards {
         /// How many in all.
@@ -229,6 +236,8 @@ pub struct CardChoice {
     pub rent: Option<Rent>,
     /// Price to buy all cards.
     pub buy: Option<Buy>,
+    /// The project is set to bf16, and the card has none: it takes fp16 instead.
+    pub fp16_instead: bool,
     /// Why it stands out, if it does.
     pub pick: Option<Pick>,
     /// Belongs to the short list that a beginner sees first.
@@ -302,6 +311,8 @@ pub struct FreeChoice {
     pub sessions: u32,
     /// Fits in memory only inside the error band.
     pub tight: bool,
+    /// The project is set to bf16, and the card has none: it takes fp16 instead.
+    pub fp16_instead: bool,
     /// Meant for mainland China.
     pub china: bool,
     /// Not open to everybody, or not made for `PyTorch` on CUDA.
@@ -341,6 +352,8 @@ pub enum CardWarning {
     NoFastLink,
     /// Memory is shared with the processor: slower, and the system takes its part.
     UnifiedMemory,
+    /// Windows moves what does not fit to main memory without a word: no error, but many times slower.
+    WindowsSpills,
     /// A run of weeks on a card without error-correcting memory that was not made for it.
     NotForLongRuns,
 }

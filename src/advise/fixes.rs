@@ -1,6 +1,6 @@
 //! Fixes one by one, and the least painful set of them that fits: every figure from estimating the changed project.
 
-use super::engine::{Memo, Need};
+use super::engine::{Memo, Need, divides};
 use super::knobs::{Knob, LEVELS, apply, knobs, risk};
 use super::search::{largest, mildest};
 use super::{FitPlan, Fix, FixKind, QualityRisk};
@@ -106,7 +106,8 @@ impl<'a> Bench<'a> {
 
     /// More of the same cards: beyond all levels of pain, since it costs money.
     fn more_cards(&self, project: &Project) -> Option<Knob> {
-        let several = !matches!(self.gpu.family, GpuFamily::Laptop | GpuFamily::Apple);
+        // Where every card holds a full copy, more of them save nothing on each.
+        let several = !matches!(self.gpu.family, GpuFamily::Laptop | GpuFamily::Apple) && divides(project);
         let counts = [2, 4, 8].into_iter().filter(|c| *c > project.hardware.count.max(1));
         let settings: Vec<FixKind> = counts.map(|count| FixKind::MoreCards { count }).collect();
         (several && !settings.is_empty()).then_some(Knob { level: LEVELS, settings })

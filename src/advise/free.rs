@@ -2,7 +2,7 @@
 
 use super::FreeChoice;
 use super::engine::Memo;
-use super::warnings::{OLDEST_CURRENT, bar};
+use super::warnings::{OLDEST_CURRENT, bar, lacks_bf16};
 use crate::catalog::{Catalog, FreeTier, Vendor};
 use crate::project::Project;
 use crate::units::{Bytes, Currency};
@@ -64,6 +64,7 @@ fn choice(memo: &Memo<'_>, project: &Project, catalog: &Catalog, tier: &FreeTier
         wait_h: hours.map(|h| quota.map_or(h, |q| q.wait(h))),
         sessions: sessions as u32,
         tight,
+        fp16_instead: lacks_bf16(project, gpu),
         china: tier.china,
         restricted: gpu.vendor != Vendor::Nvidia
             || gpu.compute_capability.is_some_and(|c| c < OLDEST_CURRENT)

@@ -8,7 +8,7 @@
 //! 3. the same result, much slower: optimizer state and step in main memory;
 //! 4. other or less training: adapters instead of all weights, shorter samples, smaller pictures.
 
-use super::engine::accumulation;
+use super::engine::{accumulation, divides};
 use super::{FixKind, QualityRisk};
 use crate::catalog::{Domain, Gpu, Vendor};
 use crate::estimate::time::has_flash;
@@ -55,7 +55,10 @@ pub(super) fn knobs(project: &Project, domain: Domain, swaps_blocks: bool, gpu: 
     if project.precision == Precision::Fp32 && units {
         knobs.push(one(0, FixKind::MixedPrecision));
     }
-    if project.hardware.count > 1 && matches!(project.hardware.sharding, Sharding::Ddp | Sharding::Zero1) {
+    if project.hardware.count > 1
+        && divides(project)
+        && matches!(project.hardware.sharding, Sharding::Ddp | Sharding::Zero1)
+    {
         knobs.push(one(0, FixKind::Sharding));
     }
 
@@ -164,7 +167,8 @@ pub(super) fn apply(kind: FixKind, project: &mut Project, gpu: &Gpu) {
         }
         FixKind::FusedLoss => project.loss = LossKernel::Fused,
         FixKind::FusedOptimizer => project.optimizer_impl = OptimizerImpl::Fused,
-        FixKind::SmallerMicroBatch { micro_batch, accumulation } => {
+        FixKind::SmallerMicroBatch { micro_batch, accumulation }
+        | FixKind::LargerMicroBatch { micro_batch, accumulation } => {
             project.micro_batch = micro_batch;
             project.accumulation = accumulation;
         }
@@ -214,6 +218,7 @@ pub(super) fn risk(kind: FixKind, project: &Project, domain: Domain) -> QualityR
         }
         FixKind::MixedPrecision
         | FixKind::SmallerMicroBatch { .. }
+        | FixKind::LargerMicroBatch { .. }
         | FixKind::Checkpointing
         | FixKind::FlashAttention
         | FixKind::FusedLoss

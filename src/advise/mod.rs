@@ -12,6 +12,7 @@ mod fixes;
 mod free;
 mod knobs;
 mod money;
+mod options;
 mod plans;
 mod search;
 mod terms;
@@ -24,6 +25,7 @@ mod tests;
 pub use compare::{Against, Cooling, Growth, Side, growth, side_by_side, usual_sides, why_not};
 pub use curve::{CostPoint, Purchase, RentOrBuy, rent_or_buy};
 pub use facts::*;
+pub use options::option;
 pub use plans::{Afford, Plan, Plans, StepUp, Way};
 pub use terms::{DISK_GB, SET_UP_H, electricity, wall_watts, yearly_loss};
 pub use warnings::{bar as card_bar, warnings as card_warnings};
@@ -114,7 +116,10 @@ fn advise_with(engine: &dyn Engine, project: &Project, catalog: &Catalog) -> Res
         cards,
         free,
         plans,
-        warnings: chosen.map_or_else(Vec::new, |g| warnings::warnings(project, g, count, time.as_ref())),
+        warnings: chosen.map_or_else(Vec::new, |g| {
+            let spills = (short && warnings::spills(g)).then_some(CardWarning::WindowsSpills);
+            spills.into_iter().chain(warnings::warnings(project, g, count, time.as_ref())).collect()
+        }),
         memory,
     })
 }

@@ -23,12 +23,23 @@ pub fn bar(project: &Project, gpu: &Gpu) -> Option<CardBar> {
     (four_bit && !matches!(gpu.vendor, Vendor::Nvidia | Vendor::Amd | Vendor::Intel)).then_some(CardBar::NeedsCuda)
 }
 
+/// The project is set to bf16, and the card has no units for it.
+pub(super) fn lacks_bf16(project: &Project, gpu: &Gpu) -> bool {
+    let bf16 = matches!(project.precision, Precision::AmpBf16 | Precision::PureBf16 | Precision::MasterBf16);
+    bf16 && gpu.rates.bf16.is_none()
+}
+
+/// Whether Windows would hide that a training does not fit: NVIDIA's driver for game cards falls back to system memory
+/// ("CUDA - Sysmem Fallback Policy" in its control panel, since driver 536.40).
+pub(super) fn spills(gpu: &Gpu) -> bool {
+    gpu.vendor == Vendor::Nvidia && matches!(gpu.family, GpuFamily::Consumer | GpuFamily::Laptop)
+}
+
 /// Warnings about `count` of this card for this project.
 pub fn warnings(project: &Project, gpu: &Gpu, count: u32, time: Option<&TimeEstimate>) -> Vec<CardWarning> {
     let nvidia = gpu.vendor == Vendor::Nvidia;
     let units = gpu.rates.bf16.is_some() || gpu.rates.fp16.is_some();
     let half = project.precision != Precision::Fp32;
-    let bf16 = matches!(project.precision, Precision::AmpBf16 | Precision::PureBf16 | Precision::MasterBf16);
     let note = gpu.support_note;
     let quantized = project.method == Method::QLora
         || matches!(project.base, BaseFormat::Nf4 | BaseFormat::Nf4Double | BaseFormat::Int8)
@@ -36,7 +47,7 @@ pub fn warnings(project: &Project, gpu: &Gpu, count: u32, time: Option<&TimeEsti
     let hours = time.map_or(0.0, |t| t.run.hours());
     let rocm = matches!(gpu.vendor, Vendor::Amd | Vendor::Hygon);
     [
-        (units && bf16 && gpu.rates.bf16.is_none(), CardWarning::NoBf16),
+        (units && lacks_bf16(project, gpu), CardWarning::NoBf16),
         (!units && half, CardWarning::NoMatrixUnits),
         (nvidia && !has_flash(gpu), CardWarning::NoFlashAttention),
         // ROCm's list moves on too.

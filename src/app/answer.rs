@@ -6,8 +6,9 @@ use super::live::{click, part, when, words};
 use super::page::{Page, page};
 use super::sign::{sign, tone_id};
 use super::timeline::Timeline;
-use crate::advise::Verdict;
+use crate::advise::{FixKind, Verdict};
 use crate::catalog::Vendor;
+use crate::project::Project;
 use crate::text::{self, Action, labels};
 use crate::units::Bytes;
 use gloo::timers::callback::Timeout;
@@ -58,6 +59,10 @@ fn NextStep() -> AnyView {
     let act = move || match next.get_untracked().action {
         Action::None => {}
         Action::Card(id) => page.choose_card(&id, 1),
+        Action::UseFully { micro_batch, accumulation } => {
+            let after = page.project.with_untracked(|p| Project { micro_batch, accumulation, ..p.clone() });
+            page.apply_fix(vec![FixKind::LargerMicroBatch { micro_batch, accumulation }], after);
+        }
         Action::Fix(at) => {
             let fix = page.advice.with_untracked(|a| a.as_ref().ok().and_then(|a| a.fixes.get(at).cloned()));
             if let Some(fix) = fix {
@@ -75,6 +80,7 @@ fn NextStep() -> AnyView {
         let message = match next.with(|n| n.action.clone()) {
             Action::MakeItFit => labels::APPLY_ALL,
             Action::Card(_) => labels::CHOOSE,
+            Action::UseFully { .. } => labels::USE_FULLY,
             _ => labels::APPLY,
         };
         message.text(page.lang.get()).to_string()

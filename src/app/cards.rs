@@ -1,9 +1,9 @@
-//! Which card: three picks, and all cards ranked.
+//! Card by card, ranked.
 
 use super::live::{click, part, when, words};
 use super::page::{Page, page};
 use super::sign::sign;
-use crate::advise::{CardChoice, Pick};
+use crate::advise::CardChoice;
 use crate::text::{self, Lang, Tone, labels, numbers};
 use leptos::prelude::*;
 
@@ -26,23 +26,11 @@ pub(super) fn Cards() -> AnyView {
                 .into_any()
         })
     });
-    let picks = part(move || {
-        let lang = page.lang.get();
-        page.advice.with(|a| {
-            let cards = a.as_ref().map(|a| a.cards.as_slice()).unwrap_or_default();
-            [Pick::Cheapest, Pick::Balanced, Pick::Fastest]
-                .into_iter()
-                .filter_map(|pick| cards.iter().find(|c| c.pick == Some(pick)).map(|c| picked(page, lang, pick, c)))
-                .collect::<Vec<_>>()
-                .into_any()
-        })
-    });
     let head = move |message: text::Message| view! { <th scope="col">{page.t(message)}</th> };
     view! {
         <section class="cards" aria-labelledby="cards-title" hidden=when(move || !there.get())>
             <h2 id="cards-title">{page.t(labels::CARDS)}</h2>
             <p class="quiet">{page.t(labels::CARDS_NOTE)}</p>
-            <ul class="picks" aria-label=page.t(labels::PICKS)>{picks}</ul>
             <div class="frame" tabindex="0" role="region" aria-labelledby="cards-title">
                 <table data-testid="cards">
                     <thead>
@@ -72,28 +60,6 @@ fn name(page: Page, choice: &CardChoice) -> String {
     if choice.count > 1 { format!("{name} × {}", choice.count) } else { name.to_string() }
 }
 
-fn picked(page: Page, lang: Lang, pick: Pick, choice: &CardChoice) -> AnyView {
-    let id = match pick {
-        Pick::Cheapest => "cheapest",
-        Pick::Balanced => "balanced",
-        Pick::Fastest => "fastest",
-    };
-    let time = choice.time.map(|t| numbers::hours(lang, t.run.hours()));
-    let rent = choice.rent.map(|r| text::rent(lang, &r));
-    view! {
-        <li data-testid=format!("pick-{id}")>
-            <span class="pick">{text::pick(pick).text(lang)}</span>
-            <b>{name(page, choice)}</b>
-            <span class="figures">
-                {rent.as_ref().map(|(run, _)| run.clone())}
-                {time.map(|t| format!(" · {t}"))}
-            </span>
-            <span class="detail">{rent.map(|(_, detail)| detail)}</span>
-        </li>
-    }
-    .into_any()
-}
-
 fn row(page: Page, lang: Lang, choice: &CardChoice, chosen: bool) -> AnyView {
     let (tone, word) = if choice.fits {
         (Tone::Good, labels::FITS)
@@ -108,8 +74,9 @@ fn row(page: Page, lang: Lang, choice: &CardChoice, chosen: bool) -> AnyView {
     let time = choice.time.map(|t| numbers::hours(lang, t.run.hours())).unwrap_or_default();
     let budget = page.project.with(|p| p.budget);
     let over = |yes: bool| yes.then(|| view! { <span class="tag">{labels::OVER_BUDGET.text(lang)}</span> });
-    let rent = choice.rent.map(|r| (two_lines(text::rent(lang, &r)), over(text::rent_over(&budget, &r))));
-    let buy = choice.buy.and_then(|b| Some((two_lines(text::buy(lang, &b)?), over(text::buy_over(&budget, &b)))));
+    let dated = |words, as_of| view! { {two_lines(words)}{page.old_price(lang, as_of)} };
+    let rent = choice.rent.map(|r| (dated(text::rent(lang, &r), r.as_of), over(text::rent_over(&budget, &r))));
+    let buy = choice.buy.and_then(|b| Some((dated(text::buy(lang, &b)?, b.as_of), over(text::buy_over(&budget, &b)))));
     let (gpu, count) = (choice.gpu, choice.count);
     let action = if chosen {
         view! { <span class="chosen">{labels::CHOSEN.text(lang)}</span> }.into_any()
@@ -131,7 +98,8 @@ fn row(page: Page, lang: Lang, choice: &CardChoice, chosen: bool) -> AnyView {
         <tr data-testid=format!("card-{key}") class:chosen-row=chosen>
             <th scope="row">
                 {name}
-                {choice.pick.map(|p| view! { <span class="pick">{text::pick(p).text(lang)}</span> })}
+                {choice.fp16_instead.then(|| view! { <span class="tag">{labels::FP16_INSTEAD.text(lang)}</span> })}
+                {choice.pick.map(|p| view! { <span class="pick">{text::rental_pick(p).text(lang)}</span> })}
             </th>
             <td class="fit" data-tone=super::sign::tone_id(tone)>{sign(tone)}{word.text(lang)}</td>
             <td class="figure" data-label=labels::HEADROOM.text(lang)>{room}</td>

@@ -3,7 +3,7 @@
 use super::live::{click, part, when, words};
 use super::page::{Page, page};
 use super::sign::sign;
-use crate::advise::{Fix, Verdict};
+use crate::advise::{self, Fix, Verdict};
 use crate::text::{self, Tone, labels};
 use leptos::prelude::*;
 
@@ -55,6 +55,7 @@ pub(super) fn Fixes() -> AnyView {
 fn row(page: Page, at: usize, fix: &Fix, needed: bool) -> AnyView {
     let lang = page.lang.get();
     let (kind, project) = (fix.kind, fix.project.clone());
+    let option = advise::option(kind, &project).map(|o| view! { <code class="option">{o}</code> });
     let enough = needed.then(|| {
         let (tone, word) = if fix.fits { (Tone::Good, labels::THEN_FITS) } else { (Tone::Open, labels::NOT_ENOUGH_ALONE) };
         view! { <span class="enough" data-fits=fix.fits.to_string()>{fix.fits.then(|| sign(tone))}{word.text(lang)}</span> }
@@ -66,6 +67,7 @@ fn row(page: Page, at: usize, fix: &Fix, needed: bool) -> AnyView {
             <div class="what">
                 <b>{name}</b>
                 <span class="detail">{text::fix_detail(kind).text(lang)}</span>
+                {option}
             </div>
             <div class="effect">
                 <b class="gain">{text::gain(fix.saves)}</b>

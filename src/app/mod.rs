@@ -15,7 +15,10 @@
 //! | `oom` | the message in `PyTorch`'s shape |
 //! | `timeline` | the course of a step |
 //! | `fixes`, `fix-N`, `apply-N`, `make-it-fit`, `undo` | fixes, counted from 0 |
-//! | `cards`, `card-ID-COUNT`, `choose-ID-COUNT`, `cards-all`, `pick-PICK` | ranked cards |
+//! | `money`, `afford`, `picks`, `pick-PICK`, `step-up` | ways to get it done |
+//! | `front`, `curve`, `curve-card`, `break-even`, `one-project`, `two-years` | the pictures about money |
+//! | `prices`, `why-not`, `why-not-card`, `why-not-answer`, `sides`, `sides-table`, `sides-add`, `growth` | folds below |
+//! | `cards`, `card-ID-COUNT`, `choose-ID-COUNT`, `cards-all` | ranked cards |
 //! | `free`, `warnings` | free notebooks, warnings about the card |
 //! | `more` | the fold of the further settings |
 //! | `live` | the polite live region |
@@ -34,6 +37,7 @@ mod footer;
 mod geometry;
 mod header;
 mod live;
+mod money;
 mod notices;
 mod options;
 mod page;
@@ -75,6 +79,7 @@ fn app(engine: Engine) -> impl IntoView {
             <ask::Ask />
             <settings::Settings />
             <answer::Answer />
+            <money::Money />
             <cards::Cards />
             <notices::Notices />
         </main>

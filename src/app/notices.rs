@@ -2,6 +2,7 @@
 
 use super::live::{click, part, when};
 use super::page::page;
+use crate::advise::Verdict;
 use crate::text::{self, labels};
 use leptos::prelude::*;
 
@@ -15,6 +16,11 @@ pub(super) fn Notices() -> AnyView {
     let free = Memo::new(move |_| page.advice.with(|a| a.as_ref().map(|a| a.free.clone()).unwrap_or_default()));
     let warnings = Memo::new(move |_| page.advice.with(|a| a.as_ref().map(|a| a.warnings.clone()).unwrap_or_default()));
     let all = RwSignal::new(false);
+    // Where a free notebook is the answer, it does not come last.
+    let enough = Memo::new(move |_| {
+        let answer = page.advice.with(|a| a.as_ref().is_ok_and(|a| a.verdict == Verdict::NoCard));
+        answer && free.with(|f| f.iter().any(|f| !f.tight && f.sessions <= 3))
+    });
     let free_rows = part(move || {
         let (lang, shown) = (page.lang.get(), if all.get() { usize::MAX } else { FIRST });
         free.with(|f| {
@@ -59,7 +65,7 @@ pub(super) fn Notices() -> AnyView {
             <h2 id="warnings-title">{page.t(labels::WARNINGS)}</h2>
             <ul data-testid="warnings">{warning_rows}</ul>
         </section>
-        <section class="notices free" aria-labelledby="free-title" hidden=when(move || free.with(Vec::is_empty))>
+        <section class="notices free" class:enough=when(move || enough.get()) aria-labelledby="free-title" hidden=when(move || free.with(Vec::is_empty))>
             <h2 id="free-title">{page.t(labels::FREE)}</h2>
             <p class="quiet">{page.t(labels::FREE_NOTE)}</p>
             <ul data-testid="free">{free_rows}</ul>

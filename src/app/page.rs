@@ -3,9 +3,9 @@
 use crate::advise::{self, Advice, FixKind};
 use crate::catalog::Catalog;
 use crate::estimate::CannotEstimate;
-use crate::project::{Applied, Field, FieldError, Project, Relevant, Typed, apply, fields, relevant};
+use crate::project::{Applied, Field, FieldError, Project, Relevant, Typed, apply, fields, priced_card, relevant};
 use crate::text::{self, Answer, Lang, Message, featured};
-use crate::units::Currency;
+use crate::units::{Currency, Date};
 use leptos::prelude::*;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -69,6 +69,8 @@ pub struct Page {
     pub relevant: Memo<Relevant>,
     /// What exists.
     pub catalog: &'static Catalog,
+    /// The day on which the page was opened.
+    pub today: Date,
 }
 
 impl Page {
@@ -90,12 +92,19 @@ impl Page {
             answer,
             relevant: Memo::new(move |_| project.with(|p| relevant(p, catalog))),
             catalog,
+            today: super::money::today(),
         }
     }
 
     /// A fixed text in the language of the moment.
     pub fn t(self, message: Message) -> impl Fn() -> &'static str + Copy + Send + 'static {
         move || message.text(self.lang.get())
+    }
+
+    /// The mark of a price that was read long ago.
+    pub fn old_price(self, lang: Lang, as_of: &str) -> Option<AnyView> {
+        let mark = text::old_price(lang, as_of, Some(self.today))?;
+        Some(view! { <span class="tag old" title=text::OLD_PRICE.text(lang)>{mark}</span> }.into_any())
     }
 
     /// The text a field shows: what was typed, else the value.
@@ -161,7 +170,10 @@ impl Page {
     /// Puts another project in place; texts stay where their field did not change.
     fn replace(self, next: &Project) {
         let before = self.project.get_untracked();
-        self.typed.update(|t| t.retain(|f, _| fields::get(&before, *f) == fields::get(next, *f)));
+        // A price that was typed belongs to its card.
+        let same_card = priced_card(&before) == priced_card(next);
+        let stays = |field: Field| same_card || !matches!(field, Field::PriceRent | Field::PriceNew | Field::PriceUsed);
+        self.typed.update(|t| t.retain(|f, _| stays(*f) && fields::get(&before, *f) == fields::get(next, *f)));
         self.settle(next);
     }
 

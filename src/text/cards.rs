@@ -24,6 +24,7 @@ pub const fn warning(warning: CardWarning) -> Message {
         CardWarning::Modded => both!("改装卡", "Modified card"),
         CardWarning::NoFastLink => both!("卡之间没有高速互联", "No fast link between the cards"),
         CardWarning::UnifiedMemory => both!("和系统共用内存", "Memory shared with the system"),
+        CardWarning::WindowsSpills => both!("Windows 不报错，只会变慢", "Windows does not fail, it crawls"),
         CardWarning::NotForLongRuns => both!("不适合连跑几周", "Not made for weeks on end"),
     }
 }
@@ -81,6 +82,10 @@ pub const fn warning_detail(warning: CardWarning) -> Message {
         CardWarning::UnifiedMemory => both!(
             "系统也要用，别指望全部拿来训练，速度也比独立显卡慢。",
             "The system needs its part too, and it is slower than a card of its own."
+        ),
+        CardWarning::WindowsSpills => both!(
+            "装不下时驱动会悄悄用内存顶上，慢十倍不止。在 NVIDIA 控制面板把“系统内存回退”设成不回退，让它报错。",
+            "The driver quietly uses main memory for what does not fit, ten times slower. Set Sysmem Fallback to \"prefer no fallback\" in NVIDIA's control panel."
         ),
         CardWarning::NotForLongRuns => both!(
             "游戏卡没有纠错内存，也不是按 7×24 小时设计的：勤存检查点，注意散热。",
@@ -191,6 +196,11 @@ pub fn free_limits(lang: Lang, free: &FreeChoice) -> String {
             say!(lang, "跑完{t}，要存了接着跑，分 {n} 次", "{t}, saved and resumed over {n} sittings")
         }
         (None, _) => say!(lang, "时间不好说", "time unknown"),
+    };
+    let first = if free.fp16_instead {
+        say!(lang, "{first}；卡不支持 bf16，精度改成混合 fp16", "{first}; no bf16 on this card: set mixed fp16")
+    } else {
+        first
     };
     let first = capital(&first);
     match limit {

@@ -18,6 +18,10 @@ pub fn fix(lang: Lang, kind: FixKind) -> String {
             let (micro, steps) = (whole(micro_batch as f64), whole(accumulation as f64));
             say!(lang, "批大小降到 {micro}，累积 {steps} 次", "Batch {micro}, accumulated {steps} times")
         }
+        FixKind::LargerMicroBatch { micro_batch, .. } => {
+            let micro = whole(micro_batch as f64);
+            say!(lang, "批大小开到 {micro}", "Batch {micro}")
+        }
         FixKind::Optimizer8bit => say!(lang, "换成 8 bit AdamW", "Use 8-bit AdamW"),
         FixKind::PagedOptimizer => say!(lang, "优化器状态可换到内存", "Page the optimizer to main memory"),
         FixKind::Freeze { share } => {
@@ -91,6 +95,12 @@ pub const fn fix_detail(kind: FixKind) -> Message {
             both!(
                 "一次少放几条，多攒几次再更新，等效批大小不变。",
                 "Fewer at a time, more of them per update: the effective batch stays."
+            )
+        }
+        FixKind::LargerMicroBatch { .. } => {
+            both!(
+                "一次多放几条，少攒几次，把卡用满。",
+                "More at a time and fewer of them per update: the card is used fully."
             )
         }
         FixKind::Optimizer8bit => {

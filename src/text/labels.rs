@@ -61,14 +61,15 @@ messages! {
     FIXES_ROOM = "还能更省", "Ways to save more";
     APPLY = "用上", "Apply";
     APPLY_ALL = "一键装下", "Make it fit";
+    USE_FULLY = "用满它", "Use it fully";
     UNDO = "撤销", "Undo";
     APPLIED = "已用上", "Applied";
     THEN_FITS = "用了就装得下", "then it fits";
     NOT_ENOUGH_ALONE = "单用还不够", "not enough alone";
 
-    CARDS = "用什么卡？买还是租？", "Which card? Rent or buy?";
-    CARDS_NOTE = "按这个项目排的序，租的都多算一小时装环境。价格带月份；前面有 ~ 的是大概数。",
-        "Ranked for this project, with an hour of set-up for each rental. Prices carry their month; ~ marks a rough one.";
+    CARDS = "每张卡逐个看", "Card by card";
+    CARDS_NOTE = "按租来跑一次的价排序，已含一小时装环境和 100 GB 硬盘。价格带月份；前面有 ~ 的是大概数。",
+        "Ranked by what the run costs rented, an hour of set-up and 100 GB of disk included. Prices carry their month; ~ marks a rough one.";
     CARD = "显卡", "Card";
     FIT = "装得下吗", "Fits?";
     HEADROOM = "余量", "Headroom";
@@ -87,6 +88,33 @@ messages! {
     UNKNOWN = "不清楚", "unknown";
     PICKS = "三个推荐", "Three picks";
 
+    MONEY = "买、租，还是免费？", "Buy, rent, or free?";
+    MONEY_NOTE = "所有的卡、张数、来路都比过一遍：自己的、免费的、租的、买的。",
+        "Every card, number and way was weighed: your own, free, rented, bought.";
+    FRONT = "时间和花费", "Time against money";
+    FRONT_NOTE = "每个点是一种办法；线上的，谁也不比它又快又省。", "Each dot is a way to do it; none beats those on the line in both.";
+    AXIS_COST = "花费", "Cost";
+    AXIS_WAIT = "多久出结果", "Done in";
+    AXIS_HOURS = "用了多少小时", "Hours of use";
+    CURVE = "租还是买", "Rent or buy";
+    CURVE_CARD = "看哪张卡", "Card";
+    CURVE_NONE = "这张卡要么没人出租，要么买不到单卡，画不出曲线。",
+        "This card is either not rented out or not sold on its own: there is no curve.";
+    LINE_RENT = "租", "rented";
+    LINE_NEW = "买新卡", "bought new";
+    LINE_USED = "买二手", "bought used";
+    PRICES = "价格和汇率", "Prices and rates";
+    PRICES_NOTE = "换成你看到的价，下面全部重算。清空就用回目录里的。",
+        "Put in what you see; everything is worked out again. Cleared, the catalog's price returns.";
+    PRICES_EDITED = "已改", "changed";
+    BUDGET_ASK = "填上预算，就告诉你这些钱最快能怎么做。", "Give a budget, and see the soonest it can buy.";
+    WHY_NOT = "为什么不是这张卡？", "Why not this card?";
+    WHY_NOT_CARD = "问一张卡", "Ask about a card";
+    SIDES = "游戏卡和计算卡，放在一起看", "Game card and data-center card, side by side";
+    SIDES_ADD = "加一张卡", "Add a card";
+    SIDES_REMOVE = "去掉", "Remove";
+    GROWTH = "项目变大以后", "When the project grows";
+    GROWTH_NOTE = "先从最小的开始；大到哪一步，再换哪张卡。", "Start smallest; this is what the next steps would take.";
     FREE = "免费的就够", "Free notebooks that can do it";
     FREE_NOTE = "注册就能用，先在这里跑通再花钱。", "Sign up and run it there first, before you spend anything.";
 
@@ -104,6 +132,7 @@ messages! {
     GIB_TITLE = "GiB 和 GB", "GiB and GB";
     GIB = "这里的 GiB 是 2 的 30 次方字节，和 nvidia-smi、PyTorch 报的一样。盒子上写的 24 GB，到 PyTorch 手里大约 23.6 GiB。",
         "A GiB here is 2 to the 30th bytes, as nvidia-smi and PyTorch count. Of the 24 GB on the box PyTorch gets about 23.6 GiB.";
+    FP16_INSTEAD = "精度改 fp16", "set fp16";
     OVER_BUDGET = "超预算", "over budget";
     FREE_MORE = "看全部免费平台", "Show all free platforms";
     ON = "开", "on";

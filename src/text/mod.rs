@@ -7,6 +7,7 @@
 mod answer;
 mod cards;
 mod choices;
+mod compare;
 pub mod featured;
 mod fields;
 mod fixes;
@@ -24,6 +25,7 @@ pub use cards::{
     rental_pick, warning, warning_detail,
 };
 pub use choices::choice;
+pub use compare::{Line, growth, side_lines, why_not};
 pub use fields::{error, field, hint, unit};
 pub use fixes::{fix, fix_detail, gain, more_fixes, pace, risk};
 pub use memory::{method_note, moment, part, part_detail, timeline_summary, why};

@@ -18,6 +18,13 @@ pub enum Action {
     MakeItFit,
     /// Chooses a card by its id.
     Card(String),
+    /// Sets the largest micro-batch that fits, with as much less accumulation.
+    UseFully {
+        /// Samples per card and forward pass.
+        micro_batch: u64,
+        /// Micro-batches per optimizer step.
+        accumulation: u64,
+    },
 }
 
 /// The next step.
@@ -122,13 +129,27 @@ fn fits(lang: Lang, project: &Project, advice: &Advice, catalog: &Catalog) -> Ne
     let time = run.map(|h| about_hours(lang, h));
     let bigger = advice.largest_micro_batch.filter(|n| *n >= project.micro_batch.saturating_mul(2));
     match (time, bigger) {
-        (Some(t), Some(n)) => Next::say(say!(
-            lang,
-            "直接开跑，{t}跑完。批大小开到 {n} 也装得下。",
-            "Start it: {t}. Even a batch of {n} would fit."
-        )),
+        (Some(t), Some(n)) => Next {
+            sentence: say!(
+                lang,
+                "直接开跑，{t}跑完。批大小开到 {n} 也装得下。",
+                "Start it: {t}. Even a batch of {n} would fit."
+            ),
+            action: fully(project, n),
+        },
         (Some(t), None) => Next::say(say!(lang, "直接开跑，{t}跑完。", "Start it: {t} to the end.")),
         (None, _) => Next::say(say!(lang, "直接开跑就行。", "Just start it.")),
+    }
+}
+
+/// The largest micro-batch as a click, where accumulation can be lowered for it, so that an update sees as many samples
+/// as before; a larger effective batch would be another training.
+fn fully(project: &Project, largest: u64) -> Action {
+    let all = project.micro_batch.saturating_mul(project.accumulation);
+    let whole = (1..=largest.min(all)).rev().find(|micro| all.is_multiple_of(*micro));
+    match whole.filter(|micro| *micro > project.micro_batch) {
+        Some(micro_batch) => Action::UseFully { micro_batch, accumulation: all / micro_batch },
+        None => Action::None,
     }
 }
 
@@ -237,6 +258,9 @@ fn elsewhere(lang: Lang, advice: &Advice, catalog: &Catalog) -> Next {
         .find(|c| c.rent.is_some() && c.pick == Some(Pick::Cheapest))
         .or_else(|| advice.cards.iter().filter(usable).find(|c| c.rent.is_some()));
     if let Some((choice, rent)) = rented.and_then(|c| c.rent.map(|r| (c, r))) {
+        if choice.count > ONE_MACHINE {
+            return cluster(lang, choice, catalog);
+        }
         let (name, who) = (card_name(choice, catalog), before(lang, provider(lang, rent.provider)));
         let per_hour = money(lang, rent.per_hour, rent.rough);
         let sentence = match (rent.run, choice.time) {
@@ -269,6 +293,21 @@ fn elsewhere(lang: Lang, advice: &Advice, catalog: &Catalog) -> Next {
             "No card holds it. Take a smaller model, or train LoRA or QLoRA adapters instead."
         )),
     }
+}
+
+/// Most cards that stand in one machine.
+const ONE_MACHINE: u32 = 8;
+
+/// More than one machine: nobody does that on a hunch.
+fn cluster(lang: Lang, choice: &CardChoice, catalog: &Catalog) -> Next {
+    let name = card_name(choice, catalog);
+    let time = choice.time.map(|t| about_hours(lang, t.run.hours())).unwrap_or_default();
+    let cost = choice.rent.and_then(|r| Some(money(lang, r.run?, r.rough))).unwrap_or_default();
+    Next::say(say!(
+        lang,
+        "这是集群级的任务：{name}，{time}，按目录价 {cost}。先租一台八卡机跑几百步，实测吞吐和通信，再谈长约。",
+        "This is a job for a cluster: {name}, {time}, {cost} at list prices. Measure a few hundred steps on one machine of eight first, then negotiate a contract."
+    ))
 }
 
 fn one_card(choice: &CardChoice) -> Action {

@@ -132,6 +132,16 @@ pub fn money(lang: Lang, money: Money, rough: bool) -> String {
     format!("{mark}{sign}{amount}")
 }
 
+/// A round amount on an axis: `¥200`, `¥1 万`.
+pub fn round_money(lang: Lang, money: Money) -> String {
+    let sign = match money.currency {
+        Currency::Usd => "$",
+        Currency::Cny => "¥",
+    };
+    let amount = if money.amount >= 1e4 { about(lang, money.amount) } else { plain(money.amount) };
+    format!("{sign}{}", amount.trim_end_matches(".00").replace(".00 ", " ").replace(".0 ", " "))
+}
+
 /// A month: `2026 年 9 月`, `Sep 2026`. What is not of the form `2026-09` is shown as it stands.
 pub fn month(lang: Lang, as_of: &str) -> String {
     const NAMES: [&str; 12] = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];

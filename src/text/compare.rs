@@ -1,0 +1,244 @@
+//! Why not this card, cards side by side, the project grown.
+
+use super::money::{plan_card, plan_cost, plan_way};
+use super::numbers::{about_hours, counted, hours, money, percent, plain};
+use super::{Lang, Message, both, say};
+use crate::advise::{Against, CardBar, Cooling, Growth, Plan, Side};
+use crate::catalog::{Catalog, Gpu, GpuFamily};
+use crate::units::significant;
+
+/// Why not this card, in one or two sentences.
+pub fn why_not(lang: Lang, gpu: &Gpu, reasons: &[Against], catalog: &Catalog) -> String {
+    let name = gpu.short_name();
+    let said: Vec<String> = reasons.iter().map(|r| against(lang, name, r, catalog)).collect();
+    said.join(lang.pick("", " "))
+}
+
+fn against(lang: Lang, name: &str, reason: &Against, catalog: &Catalog) -> String {
+    let card = |p: &Plan| format!("{}{}", plan_card(lang, p, catalog), lang.pick("（", " ("));
+    let full = |p: &Plan| {
+        let (card, way, close) = (card(p), plan_way(lang, p), lang.pick("）", ")"));
+        format!("{card}{way}{close}")
+    };
+    match reason {
+        Against::CannotRun(CardBar::NoPyTorch) => {
+            say!(lang, "PyTorch 不支持 {name}。", "PyTorch does not run on {name}.")
+        }
+        Against::CannotRun(CardBar::NeedsCuda) => say!(
+            lang,
+            "这个项目的 4 bit 内核只有 CUDA 版，{name} 跑不了。",
+            "The 4-bit kernels of this project exist for CUDA only; {name} cannot run them."
+        ),
+        Against::TooSmall { missing, enough: Some(count) } if *count > 1 => say!(
+            lang,
+            "一张 {name} 装不下，差 {missing}；{count} 张一起才够。",
+            "One {name} is too small by {missing}; it takes {count} of them."
+        ),
+        Against::TooSmall { missing, .. } => {
+            say!(lang, "{name} 装不下，差 {missing}。", "{name} is too small by {missing}.")
+        }
+        Against::Tight => say!(
+            lang,
+            "{name} 的显存刚好在误差范围里，可能装得下，也可能不够。",
+            "{name} is within the error band: it may fit or run out."
+        ),
+        Against::Warning(warning) => {
+            let (head, body) = (super::warning(*warning).text(lang), super::warning_detail(*warning).text(lang));
+            say!(lang, "{head}：{body}", "{head}: {body}")
+        }
+        Against::TooSlow { hours: h } => {
+            let time = about_hours(lang, *h);
+            say!(lang, "在它上面要跑{time}，太久了。", "It would take {time}: too long.")
+        }
+        Against::NotOffered => say!(
+            lang,
+            "装得下，但目录里没有人用你的货币出租，也没有报价。",
+            "It fits, but the catalog has neither a rental in your currency nor a price for it."
+        ),
+        Against::Beaten { plan, by } => {
+            let (own, own_time) = (plan_cost(lang, plan), about_hours(lang, plan.wait));
+            let (better, cost, time) = (full(by), plan_cost(lang, by), about_hours(lang, by.wait));
+            say!(
+                lang,
+                "能跑，但又慢又贵：{name} 要 {own}、{own_time}，{better}只要 {cost}、{time}。",
+                "It would do, but is slower and dearer: {own} and {own_time}, where {better} takes {cost} and {time}."
+            )
+        }
+        Against::Trade { plan, than } => {
+            let (own, own_time, other) = (plan_cost(lang, plan), about_hours(lang, plan.wait), full(than));
+            let money = plan.cost.amount / than.cost.amount.max(1e-9) - 1.0;
+            let time = plan.wait / than.wait.max(1e-9) - 1.0;
+            let ratio = |value: f64, more: Message, less: Message| {
+                if value >= 9.995 {
+                    let times = significant(value + 1.0);
+                    return say!(lang, "{times} 倍", "{times} times");
+                }
+                let share = percent(value.abs());
+                let word = if value >= 0.0 { more } else { less }.text(lang);
+                say!(lang, "{word} {share}", "{share} {word}")
+            };
+            let time = ratio(time, both!("慢", "slower"), both!("快", "faster"));
+            if than.cost.amount < 0.005 {
+                return say!(
+                    lang,
+                    "可以：{own}、{own_time}。和不花钱的 {other}比，{time}。",
+                    "You could: {own} and {own_time}. Against {other}, which costs nothing: {time}."
+                );
+            }
+            let money = ratio(money, both!("贵", "dearer"), both!("省", "cheaper"));
+            say!(
+                lang,
+                "可以：{own}、{own_time}。和 {other}比，{money}，{time}。",
+                "You could: {own} and {own_time}. Against {other}: {money}, {time}."
+            )
+        }
+        Against::Picked(pick, plan) => {
+            let (pick, way, cost) = (super::pick(*pick).text(lang), plan_way(lang, plan), plan_cost(lang, plan));
+            say!(lang, "它就是“{pick}”的推荐：{way}，{cost}。", "It is the pick \"{pick}\": {way}, {cost}.")
+        }
+        Against::Nothing => say!(lang, "没有理由不用它。", "Nothing speaks against it."),
+    }
+}
+
+/// The project grown: what it would be, what it takes, what to run it on.
+pub fn growth(lang: Lang, growth: &Growth, catalog: &Catalog) -> String {
+    let (times, need) = (growth.times, growth.need);
+    let what = match growth.model.and_then(|id| catalog.model(id)) {
+        Some(model) => {
+            let (name, size) = (model.name, counted(lang, model.params as f64));
+            say!(
+                lang,
+                "大 {times} 倍（数据 {times} 倍，模型换成 {name}，{size}参数）",
+                "{times} times as large (as much more data, and {name} with {size} parameters)"
+            )
+        }
+        None => say!(lang, "大 {times} 倍（数据和批大小都是 {times} 倍）", "{times} times as large (data and batch)"),
+    };
+    let still = match growth.still_fits {
+        Some(true) => both!("，手头的卡还装得下", "; the card of today still holds it"),
+        Some(false) => both!("，手头的卡装不下了", "; the card of today no longer holds it"),
+        None => both!("", ""),
+    }
+    .text(lang);
+    match &growth.plan {
+        Some(plan) => {
+            let (card, way, cost, wait) = (
+                plan_card(lang, plan, catalog),
+                plan_way(lang, plan),
+                plan_cost(lang, plan),
+                about_hours(lang, plan.wait),
+            );
+            say!(
+                lang,
+                "{what}：一张卡要 {need}{still}。那时用 {card}（{way}），{cost}，{wait}。",
+                "{what}: {need} on one card{still}. Then take {card} ({way}): {cost}, {wait}."
+            )
+        }
+        None => say!(
+            lang,
+            "{what}：一张卡要 {need}{still}，目录里没有合适的办法。",
+            "{what}: {need} on one card{still}, and nothing in the catalog does it."
+        ),
+    }
+}
+
+/// One line of the comparison: what it is about, and the figure of every card.
+pub struct Line {
+    /// What it is about.
+    pub name: &'static str,
+    /// One figure per card.
+    pub cells: Vec<String>,
+}
+
+/// Cards side by side, line by line.
+pub fn side_lines(lang: Lang, sides: &[Side], catalog: &Catalog) -> Vec<Line> {
+    let gpus: Vec<(&Side, &Gpu)> = sides.iter().filter_map(|s| Some((s, catalog.gpu(s.gpu)?))).collect();
+    let line = |name: Message, cell: &dyn Fn(&Side, &Gpu) -> String| Line {
+        name: name.text(lang),
+        cells: gpus.iter().map(|(side, gpu)| cell(side, gpu)).collect(),
+    };
+    let none = || "–".to_string();
+    let tflops = |rate: Option<f64>| rate.map_or_else(none, |r| format!("{} TFLOPS", significant(r)));
+    let lines = vec![
+        line(both!("装得下吗", "Does it fit?"), &|s, _| match &s.choice {
+            Some(c) if c.fits && c.count == 1 => {
+                let spare = c.spare;
+                say!(lang, "装得下，余 {spare}", "fits, {spare} to spare")
+            }
+            Some(c) if c.fits => {
+                let count = c.count;
+                say!(lang, "要 {count} 张", "takes {count}")
+            }
+            Some(c) if c.tight => say!(lang, "悬", "tight"),
+            Some(c) => {
+                let missing = c.card - c.usable;
+                say!(lang, "差 {missing}", "{missing} short")
+            }
+            None => say!(lang, "跑不了", "cannot run it"),
+        }),
+        line(both!("跑完这个项目", "This project takes"), &|s, _| {
+            s.choice.as_ref().and_then(|c| c.time).map_or_else(none, |t| hours(lang, t.run.hours()))
+        }),
+        line(both!("租来跑一次", "Rented, all in"), &|s, _| {
+            s.rent_run
+                .map_or_else(none, |m| money(lang, m, s.choice.as_ref().and_then(|c| c.rent).is_some_and(|r| r.rough)))
+        }),
+        line(both!("每小时", "An hour of it"), &|s, _| {
+            s.choice.as_ref().and_then(|c| c.rent).map_or_else(none, |r| money(lang, r.per_hour, r.rough))
+        }),
+        line(both!("新卡价", "New"), &|s, _| {
+            s.choice.as_ref().and_then(|c| c.buy).and_then(|b| Some(money(lang, b.new?, b.rough))).unwrap_or_else(none)
+        }),
+        line(both!("显存", "Memory"), &|_, g| format!("{:.0} GB {}", g.memory.gib(), g.memory_type)),
+        line(both!("显存带宽", "Bandwidth"), &|_, g| format!("{} GB/s", plain(g.bandwidth_gb_s.round()))),
+        line(both!("bf16", "bf16"), &|_, g| {
+            g.rates.bf16.map_or_else(|| say!(lang, "不支持", "none"), |r| format!("{} TFLOPS", significant(r)))
+        }),
+        line(both!("fp16", "fp16"), &|_, g| tflops(g.rates.fp16)),
+        line(both!("fp32", "fp32"), &|_, g| tflops(g.rates.fp32)),
+        line(both!("fp8", "fp8"), &|_, g| tflops(g.rates.fp8)),
+        line(both!("双精度 fp64", "Double precision, fp64"), &|_, g| tflops(g.rates.fp64)),
+        line(both!("卡间高速互联", "Fast link"), &|_, g| {
+            g.nvlink_gb_s
+                .map_or_else(|| say!(lang, "没有，走 PCIe", "none: PCIe"), |n| format!("{} GB/s", plain(n.round())))
+        }),
+        line(both!("纠错显存 ECC", "ECC memory"), &|_, g| {
+            if g.ecc { both!("有", "yes") } else { both!("没有", "no") }.text(lang).to_string()
+        }),
+        line(both!("板卡功耗", "Board power"), &|_, g| {
+            g.tdp_w.map_or_else(none, |w| format!("{} W", plain(w.round())))
+        }),
+        line(both!("训练时整机插座功耗", "From the wall, training"), &|s, _| {
+            s.wall_w.map_or_else(none, |w| format!("{} W", significant(w)))
+        }),
+        line(both!("散热", "Cooling"), &|s, _| cooling(s.cooling).text(lang).to_string()),
+        line(both!("7×24 小时", "Around the clock"), &|s, g| clock(s, g).text(lang).to_string()),
+        line(both!("软件", "Software"), &|s, _| {
+            if s.mainstream {
+                both!("照教程就行", "as in the tutorials")
+            } else {
+                both!("要绕路", "takes detours")
+            }
+            .text(lang)
+            .to_string()
+        }),
+    ];
+    lines.into_iter().filter(|l| l.cells.iter().any(|c| c != "–")).collect()
+}
+
+const fn cooling(cooling: Cooling) -> Message {
+    match cooling {
+        Cooling::Fans => both!("自带风扇，满载吵", "its own fans, loud under load"),
+        Cooling::Blower => both!("涡轮或双槽，能并排插", "blower, two slots: stands side by side"),
+        Cooling::Server => both!("自己没有风扇，要服务器风道", "none of its own: wants a server's air"),
+        Cooling::Machine => both!("整机散热", "that of the machine"),
+    }
+}
+
+const fn clock(side: &Side, gpu: &Gpu) -> Message {
+    match (side.around_the_clock, gpu.family) {
+        (true, GpuFamily::Workstation) => both!("按工作站设计和保修", "built and warranted for workstations"),
+        (true, _) => both!("按数据中心设计和保修", "built and warranted for data centers"),
+        (false, _) => both!("按游戏设计，连跑几周要看运气", "built for games: weeks on end are luck"),
+    }
+}
