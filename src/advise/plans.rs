@@ -131,7 +131,9 @@ pub(super) struct Given<'a> {
 pub(super) fn plans(project: &Project, catalog: &Catalog, given: &Given<'_>) -> Plans {
     let terms = Terms::of(project);
     let mut all = at_home(&terms, project, catalog, given);
-    let foreign = !given.cards.iter().any(|c| c.fits && c.rent.is_some_and(|r| !r.converted));
+    // Offers in another currency only where there is nothing else that ends in time.
+    let ends = |c: &CardChoice| c.time.is_some_and(|t| t.run.hours() + SET_UP_H <= LONGEST_H);
+    let foreign = !given.cards.iter().any(|c| c.fits && ends(c) && c.rent.is_some_and(|r| !r.converted));
     let mut others: Vec<Plan> = Vec::new();
     for choice in given.cards.iter().filter(|c| c.fits) {
         let Some(gpu) = catalog.gpu(choice.gpu).filter(|g| is_mainstream(project, g)) else { continue };
