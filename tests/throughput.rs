@@ -1,128 +1,31 @@
 //! Our time beside measured training speeds: the errors, and the goals they are held to.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use enough_gpu::catalog::{Catalog, Throughput, measured_throughput};
+#[path = "../examples/time/rows.rs"]
+mod rows;
+
+use enough_gpu::catalog::Catalog;
 use enough_gpu::estimate::time::{Workload, has_flash};
-use enough_gpu::project::{
-    Attention, Checkpointing, CustomModel, Framework, LossKernel, Method, Optimizer, Precision, Project, Sharding,
-};
-
-/// `d_model`, layers, heads of the MPT family (mosaicml/llm-foundry `scripts/train/yamls/pretrain`).
-const MPT: [(&str, u64, u64, u64); 9] = [
-    ("125m", 768, 12, 12),
-    ("350m", 1024, 24, 16),
-    ("760m", 1536, 24, 12),
-    ("1b", 2048, 24, 16),
-    ("3b", 2560, 32, 20),
-    ("7b", 4096, 32, 32),
-    ("13b", 5120, 40, 40),
-    ("30b", 7168, 48, 56),
-    ("70b", 8192, 80, 64),
-];
-
-/// What a row was run with, as far as it says; `None` where the project cannot express it (fp8, inference, matmul).
-fn project(row: &Throughput, memory_gib: f64) -> Option<(Project, bool)> {
-    let precision = match row.precision {
-        "fp16 AMP" | "AMP" | "fp16 AMP channels-last" => Precision::AmpFp16,
-        "bf16" => Precision::PureBf16,
-        "fp32" | "tf32" | "fp32/tf32" => Precision::Fp32,
-        _ => return None,
-    };
-    let half = precision != Precision::Fp32;
-    let mut p =
-        Project { precision, samples: 1 << 20, epochs: 1.0, framework: Framework::Pytorch, ..Project::default() };
-    let word = row.workload.split(' ').next()?;
-    // These benchmarks size their batch to the card.
-    let fill =
-        |base: f64, each: f64| ((memory_gib - base) / each / if half { 1.0 } else { 1.7 }).floor().max(1.0) as u64;
-    if let Some(size) = word.strip_prefix("MPT-") {
-        let (_, hidden, layers, heads) = *MPT.iter().find(|m| m.0 == size)?;
-        p.custom = Some(CustomModel {
-            layers,
-            hidden,
-            // a plain MLP of 4 h as a gated one of the same size
-            intermediate: hidden * 8 / 3,
-            heads,
-            kv_heads: heads,
-            vocab: 50_432,
-            tied_embeddings: true,
-        });
-        p.method = Method::Scratch;
-        p.sequence = row.sequence? as u64;
-        p.checkpointing = if row.setup.contains("True") { Checkpointing::PerBlock } else { Checkpointing::Off };
-        p.attention = Attention::Flash;
-        p.loss = LossKernel::Fused;
-        p.hardware.sharding = Sharding::Zero3;
-        p.optimizer_impl = enough_gpu::project::OptimizerImpl::Fused;
-        p.framework = Framework::LlmFoundry;
-        // About 16,000 tokens in a micro-batch, as in the recipes.
-        let micro = (16_384 / p.sequence).max(1);
-        let global = row.batch? as u64;
-        p.micro_batch = micro.min((global / u64::from(row.gpus)).max(1));
-        p.accumulation = (global / (p.micro_batch * u64::from(row.gpus))).max(1);
-    } else if word == "BERT-large" {
-        p.model = "bert-large-uncased".into();
-        let pretraining = row.workload.contains("pretraining");
-        p.method = if pretraining { Method::Scratch } else { Method::Full };
-        p.sequence = if pretraining { 512 } else { 384 };
-        p.micro_batch = fill(6.0, 0.8);
-        p.accumulation = if pretraining { 32 } else { 1 };
-    } else {
-        p.model = match word {
-            "ResNet-50" => "resnet50".into(),
-            "SSD300" => "ssd300-vgg16".into(),
-            "timm" if !row.workload.contains("INFERENCE") => match row.workload.split(' ').nth(1)? {
-                "resnet18" => "resnet18".into(),
-                "mobilenetv3_large_100" => "mobilenet-v3-large".into(),
-                "efficientnet_b0" => "efficientnet-b0".into(),
-                "resnet50" => "resnet50".into(),
-                "vit_small_patch16_224" => "vit-s-16".into(),
-                "convnext_tiny" => "convnext-tiny".into(),
-                "vit_base_patch16_224" => "vit-b-16".into(),
-                "convnext_base" => "convnext-base".into(),
-                "swin_base_patch4_window7_224" => "swin-b".into(),
-                "vit_large_patch16_224" => "vit-l-16".into(),
-                _ => return None,
-            },
-            _ => return None,
-        };
-        p.optimizer = Optimizer::SgdMomentum;
-        p.image_side = if word == "SSD300" { 300 } else { 224 };
-        p.micro_batch = row.batch.map_or_else(|| fill(2.0, 0.09), |b| b as u64).clamp(1, 512);
-    }
-    Some((p, !half))
-}
+use enough_gpu::project::{Precision, Project, Sharding};
 
 #[test]
 fn time_agrees_with_measured_training() {
-    let catalog = Catalog::bundled();
-    let mut errors = Vec::new();
-    let mut training = 0;
-    for row in measured_throughput() {
-        let per_second = row.tokens_s.or(row.images_s).or((row.unit == "sequences/s").then_some(row.value));
-        let Some(measured) = per_second else { continue };
-        if row.workload.contains("INFERENCE") {
-            continue;
-        }
-        training += 1;
-        let gpu = catalog.gpu(row.gpu).unwrap();
-        let Some((project, tf32)) = project(row, gpu.memory.gib()) else { continue };
-        let mut load = Workload::new(&project, has_flash(gpu), &catalog).unwrap();
-        // Benchmarks read pictures from a machine made for it, or from memory.
-        load.input *= if row.workload.starts_with("timm") { 0.0 } else { 1.0 };
-        let load = if tf32 { load.with_tf32() } else { load };
-        let t = load.on(gpu, row.gpus, project.hardware.sharding).unwrap();
-        let samples = (project.micro_batch * project.accumulation * u64::from(row.gpus)) as f64 / t.step.0;
-        let ours = if row.tokens_s.is_some() { samples * project.sequence as f64 } else { samples };
-        let error = ours / measured - 1.0;
+    let (training, compared) = rows::compare(&Catalog::bundled());
+    for c in &compared {
+        let row = c.row;
         println!(
             "{:+6.2}  {:<28} {} x{} {} s{:?}",
-            error, row.gpu, row.workload, row.gpus, row.precision, row.sequence
+            c.error(),
+            row.gpu,
+            row.workload,
+            row.gpus,
+            row.precision,
+            row.sequence
         );
-        errors.push(error.abs());
     }
+    let mut errors: Vec<f64> = compared.iter().map(|c| c.error().abs()).collect();
     errors.sort_by(f64::total_cmp);
-    let at = |share: f64| 100.0 * errors[((errors.len() as f64 * share).ceil() as usize).clamp(1, errors.len()) - 1];
+    let at = |share: f64| 100.0 * rows::at(&errors, share);
     println!(
         "time: {training} rows, {} estimated, median |error| {:.1} %, p90 {:.1} %",
         errors.len(),

@@ -13,6 +13,7 @@
 //! | `objective`, `task`, `framework`, `samples`, `epochs` | the run |
 //! | `have`, `count`, `desktop`, `sharding` | the cards; `have=none` for no GPU |
 //! | `budget`, `currency` | the money |
+//! | `electricity-in`, `electricity`, `cny-per-usd`, `hours-a-week` | prices that the person knows better |
 //! | `lang`, `theme` | `zh` or `en`; `light` or `dark` |
 //! | `embed`, `lock` | the compact form for a frame in another page; keys that its reader cannot change: `lock=model,method` |
 
@@ -65,6 +66,10 @@ pub const KEYS: &[(&str, Field)] = &[
     ("sharding", Field::Sharding),
     ("budget", Field::BudgetLimit),
     ("currency", Field::Currency),
+    ("electricity-in", Field::Place),
+    ("electricity", Field::Electricity),
+    ("cny-per-usd", Field::ExchangeRate),
+    ("hours-a-week", Field::HoursAWeek),
 ];
 
 /// A switch of a custom model that the form does not ask for.
