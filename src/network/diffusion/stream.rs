@@ -4,7 +4,7 @@
 use super::{Latents, checkpointed, input_format, resident, squared_error};
 use crate::network::builder::Tensor;
 use crate::network::layers::{Heads, Layers, Role};
-use crate::network::maps::Act;
+use crate::network::maps::{Act, Conv, Map};
 use crate::network::{Dtype, Slot};
 
 const HIDDEN: Slot = Slot(0);
@@ -84,6 +84,8 @@ pub(super) struct Stream {
     cross_norm: bool,
     /// Width of the time's embedding, 0 = the blocks'.
     time: u64,
+    /// Attention by products of keys and values, without a softmax, and a feed-forward part of convolutions (Sana).
+    linear: bool,
     /// States of several layers of the text encoder are fused by blocks of their own.
     fusion: Option<Fusion>,
 }
@@ -119,6 +121,7 @@ const BASE: Stream = Stream {
     by_head: false,
     cross_norm: false,
     time: 0,
+    linear: false,
     fusion: None,
 };
 
@@ -232,6 +235,10 @@ const NETWORKS: &[(&str, Stream)] = &[
             ..BASE
         },
     ),
+    // sana_transformer.py; its DC-AE makes one token of 32 x 32 pixels.
+    ("sana-1.6b", Stream { patch: (32, 32), cell: (32, 1), rotary: false, ..SANA }),
+    // transformer_sana_video.py.
+    ("sana-video-2b", Stream { cell: (16, 4), query_norm: Some(false), ..SANA }),
     // `LongCatVideoTransformer3DModel` of meituan-longcat/LongCat-Video.
     (
         "longcat-video",
@@ -273,6 +280,18 @@ const PIXART: Stream = Stream {
     inner: 4608,
     rotary: false,
     by_head: true,
+    ..BASE
+};
+
+const SANA: Stream = Stream {
+    width: 2240,
+    heads: 20,
+    key_heads: 20,
+    blocks: 20,
+    text: (2304, 300),
+    inner: 5600,
+    bias: false,
+    linear: true,
     ..BASE
 };
 
@@ -600,7 +619,7 @@ fn block(n: &mut Layers, net: &Stream, tokens: Tokens, plain: bool) {
     }
     let second = half(n, 1);
     let adapted = adapt(n, net, x, second);
-    let out = feed_forward(n, net, adapted);
+    let out = if net.linear { gated_convolutions(n, net, adapted, tokens) } else { feed_forward(n, net, adapted) };
     let x = join(n, net, x, out, second);
     n.b.put(HIDDEN, x);
 }
@@ -649,6 +668,12 @@ fn attention(n: &mut Layers, net: &Stream, x: Tensor, text: Option<(Tensor, bool
             (n.head_norm(q, over(q)), n.head_norm(k, over(k)))
         }
     };
+    let (q, k) = if net.linear && text.is_none() {
+        (n.act_tensor(q, Act::ReluCopy), n.act_tensor(k, Act::ReluCopy))
+    } else {
+        (q, k)
+    };
+    let plain = (q, k);
     let (q, k) = if net.rotary && text.is_none() {
         let cos = n.b.take(COS);
         let sin = n.b.take(SIN);
@@ -662,6 +687,11 @@ fn attention(n: &mut Layers, net: &Stream, x: Tensor, text: Option<(Tensor, bool
     } else {
         (k, v)
     };
+    if net.linear && text.is_none() {
+        let out = linear_attention(n, [q, k, v], net.rotary.then_some(plain));
+        let out = n.b.cast(out, wanted);
+        return n.linear(out, net.width, true, Role::AttentionOut);
+    }
     let keys = if text.is_some() { net.text.1 } else { queries };
     let shape = Heads {
         count: net.heads,
@@ -688,6 +718,50 @@ fn attention(n: &mut Layers, net: &Stream, x: Tensor, text: Option<(Tensor, bool
         None => out,
     };
     n.linear(out, net.width, net.bias, Role::AttentionOut)
+}
+
+/// `SanaLinearAttnProcessor`: products of values and keys, then with queries, in fp32 unless autocast is on; divided by
+/// what a row of ones (or the unrotated queries and keys) gives.
+fn linear_attention(n: &mut Layers, [q, k, v]: [Tensor; 3], unrotated: Option<(Tensor, Tensor)>) -> Tensor {
+    let [q, k, v] = [q, k, v].map(|t| n.b.cast(t, Dtype::F32));
+    let flops = 2.0 * q.numel() as f64 * 112.0;
+    if let Some((plain, _)) = unrotated {
+        let sums = n.b.matmul(plain, plain, plain.rows, 1, flops / 112.0);
+        let z = n.b.unary(sums, crate::network::builder::Keep::Output, 0);
+        let scores = n.b.matmul(v, k, 1, q.cols * 112, flops);
+        let out = n.b.matmul(scores, q, q.rows, q.cols, flops);
+        let out = n.b.mul(out, z);
+        return n.b.copy(out, out.rows, out.cols);
+    }
+    let padded = n.b.copy(v, v.rows, v.cols);
+    let scores = n.b.matmul(padded, k, 1, q.cols * 112, flops);
+    let out = n.b.matmul(scores, q, q.rows, q.cols, flops);
+    let weight = n.b.slice(out, 1);
+    let out = n.b.mul(out, weight);
+    n.b.copy(out, out.rows, out.cols)
+}
+
+/// `GLUMBConv`, and through the frames `GLUMBTempConv`: convolutions keep their inputs whatever is trained.
+fn gated_convolutions(n: &mut Layers, net: &Stream, x: Tensor, tokens: Tokens) -> Tensor {
+    let wide = 2 * net.inner;
+    let map = Map { t: x, channels: net.width, height: tokens.picture, width: 1, depth: 1 };
+    let y = n.conv(map, Conv::new(wide, 1).bias());
+    let y = n.act(y, Act::Silu);
+    let y = n.conv(y, Conv::new(wide, 3).groups(wide).bias());
+    let inner = match n.b.split(y.t, &[net.inner, net.inner]).as_slice() {
+        &[hidden, gate] => {
+            let gate = n.act_tensor(gate, Act::Silu);
+            n.b.mul(hidden, gate)
+        }
+        _ => y.t,
+    };
+    let y = n.conv(Map { t: inner, channels: net.inner, ..y }, Conv::new(net.width, 1));
+    if net.cell.1 == 1 {
+        return y.t;
+    }
+    let moved = n.b.copy(y.t, y.t.rows, y.t.cols);
+    let through = n.conv(Map { t: moved, ..y }, Conv::new(net.width, 3).rectangle(3, 1));
+    n.b.add(y.t, through.t)
 }
 
 fn feed_forward(n: &mut Layers, net: &Stream, x: Tensor) -> Tensor {
