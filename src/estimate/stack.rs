@@ -116,7 +116,7 @@ impl Stack {
             // `torch.optim` as it comes.
             Framework::Pytorch => Self { step: StepImpl::Foreach, own_models: true, own_kernels: true, ..huggingface },
             Framework::SimpleTuner => {
-                let code = Code { dynamic_fp8: true, ..Code::default() };
+                let code = Code { dynamic_fp8: true, unchecked_linear_attention: true, ..Code::default() };
                 Self { step: StepImpl::Foreach, kbit_prepare: false, own_kernels: true, code, ..huggingface }
             }
             // The same; adapters of denoisers without k-bit preparation.

@@ -103,9 +103,34 @@ impl<'c> Layers<'c> {
         }
         let base = self.base(x, out, bias, role);
         match adapter {
+            Some(_) if self.kronecker() => self.lokr(x, base, out, role),
             Some((rank, dropout)) => self.lora(x, base, out, rank, dropout),
             None => base,
         }
+    }
+
+    fn kronecker(&self) -> bool {
+        matches!(self.config.trained, Trained::Adapters(lora) if lora.kronecker)
+    }
+
+    /// LyCORIS' `LokrModule.bypass_forward_diff` with full matrices: the input, cut into as many groups as the factor,
+    /// times the large matrix; the groups come to the end (a copy) and are multiplied by the small one. The factor is 2 in
+    /// attention and 4 in feed-forward layers in SimpleTuner's examples (`lycoris_config.json`).
+    fn lokr(&mut self, x: Tensor, base: Tensor, out: u64, role: Role) -> Tensor {
+        let factor = if role == Role::Mlp { 4 } else { 2 };
+        let dtype = self.config.adapter;
+        let input = self.b.cast(x, dtype);
+        let grouped = self.b.view(input, x.rows * factor, x.cols / factor);
+        let large = self.b.weight(out / factor, x.cols / factor, dtype, true);
+        let groups = self.b.linear(grouped, large, None);
+        let turned = self.b.copy(groups, x.rows * (out / factor), factor);
+        let small = self.b.weight(factor, factor, dtype, true);
+        let mixed = self.b.linear(turned, small, None);
+        let laid = self.b.copy(mixed, x.rows, out);
+        let scaled = self.b.scale(laid);
+        let sum = self.b.add(base, scaled);
+        self.b.touch(input);
+        self.b.cast(sum, base.dtype)
     }
 
     /// The output head's result, with its adapter where it carries one.

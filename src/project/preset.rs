@@ -123,7 +123,7 @@ fn lora(words: &str, framework: Framework) -> Lora {
         Framework::Diffusers | Framework::Kohya | Framework::LlamaFactory | Framework::Unsloth => 0.0,
         _ => default.dropout,
     };
-    Lora { rank: rank.map_or(default.rank, |r| r as u64), targets, dropout }
+    Lora { rank: rank.map_or(default.rank, |r| r as u64), targets, dropout, ..default }
 }
 
 fn precision(preset: &Preset, model: Option<&Model>, domain: Domain, method: Method) -> Precision {

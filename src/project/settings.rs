@@ -321,11 +321,14 @@ pub struct Lora {
     pub targets: LoraTargets,
     /// Dropout on the adapter's input; 0 saves a copy of every input.
     pub dropout: f64,
+    /// A Kronecker product of two full matrices instead of two thin ones (LyCORIS' `LoKr`).
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub kronecker: bool,
 }
 
 impl Default for Lora {
     fn default() -> Self {
-        Self { rank: 16, targets: LoraTargets::AllLinear, dropout: 0.05 }
+        Self { rank: 16, targets: LoraTargets::AllLinear, dropout: 0.05, kronecker: false }
     }
 }
 

@@ -148,6 +148,7 @@ fn project(
                 lora_targets(targets, framework, domain)
             },
             dropout: default_dropout(framework, row.text("method")),
+            kronecker: row.text("method").to_lowercase().contains("lokr"),
         },
         precision: words::precision(weights, compute, framework, method),
         base: match words::base(weights) {
@@ -317,7 +318,7 @@ fn lora_targets(text: &str, framework: Framework, domain: Domain) -> LoraTargets
             _ => LoraTargets::AllLinear,
         };
     }
-    let mlp = has("mlp") || has("up") || has("gate") || has("linear") || has("all");
+    let mlp = has("ff") || has("mlp") || has("up") || has("gate") || has("linear") || has("all");
     if mlp && has("head") {
         LoraTargets::AllLinearAndHead
     } else if mlp {

@@ -192,7 +192,7 @@ pub(crate) fn checkpointing(text: &str, offload: &str) -> Option<Checkpointing> 
     if text == "no" || text == "false" || text == "off" || text == "none" {
         return Some(Checkpointing::Off);
     }
-    if text.contains("selective") {
+    if text.contains("selective") || text.contains("every other") {
         return Some(Checkpointing::Selective);
     }
     if text.contains("offload") || offload.to_lowercase().contains("activation") {

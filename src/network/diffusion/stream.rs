@@ -6,6 +6,7 @@ use crate::network::builder::Tensor;
 use crate::network::layers::{Heads, Layers, Role};
 use crate::network::maps::{Act, Conv, Map};
 use crate::network::{Dtype, Slot};
+use crate::project::Checkpointing;
 
 const HIDDEN: Slot = Slot(0);
 const TEXT: Slot = Slot(1);
@@ -486,11 +487,16 @@ fn blocks(n: &mut Layers, net: &Stream, count: u64, tokens: Tokens, plain: bool)
     // Where no gradient flows to the first block it is written apart.
     let runs =
         if n.b.peek(HIDDEN).is_some_and(|x| x.grad) { [count, 0] } else { [count.min(1), count.saturating_sub(1)] };
+    let checked = checkpointed(n) && !(net.linear && n.config.code.unchecked_linear_attention);
     for times in runs {
-        if times > 0 {
-            n.b.repeat(times);
-            block(n, net, tokens, plain);
-            end(n, checkpointed(n));
+        // "Selective" leaves every other stretch of blocks alone: in what order makes no difference to their sum.
+        let alone = if n.config.checkpointing == Checkpointing::Selective { times / 2 } else { 0 };
+        for (times, checked) in [(alone, false), (times - alone, checked)] {
+            if times > 0 {
+                n.b.repeat(times);
+                block(n, net, tokens, plain);
+                end(n, checked);
+            }
         }
     }
 }
