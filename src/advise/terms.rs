@@ -38,7 +38,7 @@ const SUPPLY_MARGIN: f64 = 1.2;
 /// Most cards that a computer under a desk takes: lanes, slots, one circuit.
 pub(super) const UNDER_A_DESK: u32 = 4;
 
-/// What a card loses in value in a year. Judgements (no source agrees): 24 and 32 GB GeForce cards held their price in
+/// What a card loses in value in a year. Judgements (no source agrees): 24 and 32 GB `GeForce` cards held their price in
 /// 2025 and 2026, old data-center cards lost most.
 const LOSS_LARGE_GEFORCE: f64 = 0.15;
 const LOSS_GEFORCE: f64 = 0.22;
@@ -49,7 +49,7 @@ const LOSS_DATACENTER: f64 = 0.30;
 pub const SET_UP_H: f64 = 1.0;
 /// Disk that a rented machine keeps for system, data and checkpoints, GB.
 pub const DISK_GB: f64 = 100.0;
-/// Disk while the machine runs, and on its own between two rentals, USD for a GB and month (RunPod, 2026-08).
+/// Disk while the machine runs, and on its own between two rentals, USD for a GB and month (`RunPod`, 2026-08).
 const DISK_USD: f64 = 0.10;
 const KEPT_DISK_USD: f64 = 0.07;
 /// Hours in a month.

@@ -220,8 +220,7 @@ const fn fixed_hint(field: Field) -> Message {
         }
         Field::PriceCard => both!("选一张卡，下面填你看到的价。", "Choose a card and give the prices you see."),
         Field::PriceRent => both!("不填就用目录里的价。", "Left empty: the catalog's offer."),
-        Field::PriceNew => both!("不填就用目录里的价。", "Left empty: the catalog's price."),
-        Field::PriceUsed => both!("不填就用目录里的价。", "Left empty: the catalog's price."),
+        Field::PriceNew | Field::PriceUsed => both!("不填就用目录里的价。", "Left empty: the catalog's price."),
         Field::Model
         | Field::LoraRank
         | Field::FrozenShare

@@ -164,30 +164,26 @@ pub fn afford(lang: Lang, budget: &Budget, afford: &Afford, catalog: &Catalog) -
 pub fn step_up(lang: Lang, step: &StepUp, catalog: &Catalog) -> String {
     let (name, way) = (plan_card(lang, &step.to, catalog), plan_way(lang, &step.to));
     let quicker = percent(step.quicker);
-    match step.dearer {
-        Some(dearer) => {
-            let share = percent(dearer);
-            let worth = if step.is_worth_it() {
-                both!("值得想想。", "Worth a thought.")
-            } else {
-                both!("多半不划算。", "Hardly worth it.")
-            }
-            .text(lang);
-            say!(
-                lang,
-                "再往上一档是 {name}（{way}）：贵 {share}，早 {quicker}。{worth}",
-                "One step up, {name} ({way}): {share} dearer, {quicker} sooner. {worth}"
-            )
-        }
-        None => {
-            let cost = money(lang, step.to.cost, step.to.rough);
-            say!(
-                lang,
-                "再往上一档是 {name}（{way}）：从不花钱到 {cost}，早 {quicker}。",
-                "One step up, {name} ({way}): from nothing to {cost}, {quicker} sooner."
-            )
-        }
+    let Some(dearer) = step.dearer else {
+        let cost = money(lang, step.to.cost, step.to.rough);
+        return say!(
+            lang,
+            "再往上一档是 {name}（{way}）：从不花钱到 {cost}，早 {quicker}。",
+            "One step up, {name} ({way}): from nothing to {cost}, {quicker} sooner."
+        );
+    };
+    let share = percent(dearer);
+    let worth = if step.is_worth_it() {
+        both!("值得想想。", "Worth a thought.")
+    } else {
+        both!("多半不划算。", "Hardly worth it.")
     }
+    .text(lang);
+    say!(
+        lang,
+        "再往上一档是 {name}（{way}）：贵 {share}，早 {quicker}。{worth}",
+        "One step up, {name} ({way}): {share} dearer, {quicker} sooner. {worth}"
+    )
 }
 
 /// From which hour on buying pays.

@@ -105,12 +105,12 @@ pub(super) fn places(plans: &Plans) -> Vec<(Pick, Dot)> {
         .collect()
 }
 
-/// Between two plans of a front there is nothing: the line goes along, then up.
+/// Whoever wants it a little sooner than one plan pays for the next: the line goes up, then along.
 fn steps(dots: &[Dot]) -> String {
     let mut line = String::new();
     for dot in dots {
         let (x, y) = (dot.x / 100.0 * WIDTH, dot.y / 100.0 * HEIGHT);
-        line += &if line.is_empty() { format!("M{x:.1} {y:.1}") } else { format!("H{x:.1}V{y:.1}") };
+        line += &if line.is_empty() { format!("M{x:.1} {y:.1}") } else { format!("V{y:.1}H{x:.1}") };
     }
     line
 }
