@@ -53,7 +53,6 @@ const ALIASES: &[(&str, &str)] = &[
     ("flux1devfp8controlnet", "controlnet-flux"),
     ("pixart", "pixart-sigma"),
     ("ltxvideo095", "ltx-video-2b"),
-    ("cogvideox155b", "cogvideox-5b"),
     ("wav2vec2ctc", "wav2vec2-large"),
     ("xttsv2gpt", "xtts-v2"),
 ];

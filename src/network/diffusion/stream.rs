@@ -258,6 +258,20 @@ const NETWORKS: &[(&str, Stream)] = &[
     ),
     ("cogvideox-2b", Stream { rotary: false, ..COGVIDEO }),
     ("cogvideox-5b", Stream { width: 3072, heads: 48, key_heads: 48, blocks: 42, inner: 12_288, ..COGVIDEO }),
+    // `patch_size_t` of 2: a token spans two latent frames.
+    (
+        "cogvideox1.5-5b",
+        Stream {
+            width: 3072,
+            heads: 48,
+            key_heads: 48,
+            blocks: 42,
+            inner: 12_288,
+            patch: (128, 128),
+            cell: (16, 8),
+            ..COGVIDEO
+        },
+    ),
 ];
 
 const COSMOS: Stream = Stream {
@@ -559,6 +573,10 @@ fn halves(n: &mut Layers, net: &Stream) -> [Half; 2] {
         Modulation::Linear | Modulation::LowRank(_) => {
             let time = n.b.take(TIME);
             let bent = n.act_tensor(time, Act::Silu);
+            if net.text_in == Text::Joined {
+                // As many again for the text's tokens (`CogVideoXLayerNormZero`).
+                n.linear(bent, 6 * width, true, Role::Outside);
+            }
             n.linear(bent, 6 * width, true, Role::Outside)
         }
     };
