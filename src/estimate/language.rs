@@ -4,7 +4,7 @@ use super::{
     CannotEstimate, EstimateMethod, MemoryEstimate, Moment, Part, Resolved, TimelinePoint, layout, overhead, stack,
 };
 use crate::catalog::{Gpu, LanguageKind, LanguageModel};
-use crate::network;
+use crate::network::{self, Program, Weight};
 use crate::project::{CustomModel, Field, Framework, LanguageTask, Objective, Offload, Project, Runtime, Sharding};
 use crate::step::{self, Category, Live, Observer, Phase, Shards, Stage, StepConfig, StepResult, Task, Walk};
 use crate::units::{Bytes, GIB};
@@ -66,45 +66,64 @@ pub fn custom(model: &CustomModel) -> LanguageModel {
 }
 
 /// Memory of one training step on one of the project's cards.
-pub fn memory(project: &Project, model: &LanguageModel, gpu: Option<&Gpu>) -> Result<MemoryEstimate, CannotEstimate> {
+/// `beside` are parameters of a frozen part without a course of its own, a vision tower.
+pub fn memory(
+    project: &Project,
+    model: &LanguageModel,
+    beside: u64,
+    gpu: Option<&Gpu>,
+) -> Result<MemoryEstimate, CannotEstimate> {
     check(project, model)?;
     let model = &as_written(project, model);
     let plan = Plan::of(project, model, gpu);
-    let program = network::language(model, &plan.config);
+    let program = plan.program(model, beside);
     let result = step::run(&program, &plan.config, Walk::Ends);
     Ok(plan.estimate(project, gpu, &result))
 }
 
 /// Reserved memory (`torch.cuda.max_memory_reserved`) by simulating the caching allocator tensor by tensor: a thousand
 /// times slower than [`memory`], for one project on screen or one case scored.
-pub fn reserved_for(project: &Project, model: &LanguageModel, gpu: Option<&Gpu>) -> Result<Bytes, CannotEstimate> {
-    with_allocator(project, model, gpu, true, step::first_steps)
+pub fn reserved_for(
+    project: &Project,
+    model: &LanguageModel,
+    beside: u64,
+    gpu: Option<&Gpu>,
+) -> Result<Bytes, CannotEstimate> {
+    with_allocator(project, model, beside, gpu, true, step::first_steps)
 }
 
 /// Memory that a card must have for the run to get through: as [`reserved_for`], on a card just large enough, with what
 /// is on it beside PyTorch's tensors.
-pub fn needed_for(project: &Project, model: &LanguageModel, gpu: Option<&Gpu>) -> Result<Bytes, CannotEstimate> {
-    let quick = memory(project, model, gpu)?;
-    Ok(with_allocator(project, model, gpu, false, step::least)? + (quick.card - quick.reserved))
+pub fn needed_for(
+    project: &Project,
+    model: &LanguageModel,
+    beside: u64,
+    gpu: Option<&Gpu>,
+) -> Result<Bytes, CannotEstimate> {
+    let quick = memory(project, model, beside, gpu)?;
+    Ok(with_allocator(project, model, beside, gpu, false, step::least)? + (quick.card - quick.reserved))
 }
 
 fn with_allocator(
     project: &Project,
     model: &LanguageModel,
+    beside: u64,
     gpu: Option<&Gpu>,
     bounded_by_card: bool,
     how: impl Fn(&network::Program, &StepConfig) -> step::Held,
 ) -> Result<Bytes, CannotEstimate> {
-    let quick = memory(project, model, gpu)?;
+    let quick = memory(project, model, beside, gpu)?;
     let model = &as_written(project, model);
     let plan = Plan::of(project, model, gpu);
-    let program = network::language(model, &plan.config);
+    let program = plan.program(model, beside);
     if program.groups.iter().map(|g| g.repeat).sum::<u64>() > DEEPEST {
         return Ok(quick.reserved);
     }
     if plan.config.shards != Shards::default() {
         let cached = if bounded_by_card { step::divided_step(&program, &plan.config) } else { Bytes::ZERO };
-        return Ok((quick.allocated + cached).max(quick.reserved));
+        let room =
+            gpu.filter(|_| bounded_by_card).map_or(Bytes(u64::MAX), |g| g.usable - (quick.card - quick.reserved));
+        return Ok((quick.allocated + cached).min(room).max(quick.allocated));
     }
     let held = how(&program, &plan.config);
     let wanted = quick.allocated + (held.reserved - held.allocated);
@@ -114,13 +133,19 @@ fn with_allocator(
 }
 
 /// The course of one step, for the picture: at most `points` points.
-pub fn timeline(project: &Project, model: &LanguageModel, gpu: Option<&Gpu>, points: usize) -> Vec<TimelinePoint> {
+pub fn timeline(
+    project: &Project,
+    model: &LanguageModel,
+    beside: u64,
+    gpu: Option<&Gpu>,
+    points: usize,
+) -> Vec<TimelinePoint> {
     if check(project, model).is_err() {
         return Vec::new();
     }
     let model = &as_written(project, model);
     let plan = Plan::of(project, model, gpu);
-    let program = network::language(model, &plan.config);
+    let program = plan.program(model, beside);
     let mut course = Course::default();
     let deep = program.groups.iter().map(|g| g.repeat).sum::<u64>() > DEEPEST;
     let walk = if deep { Walk::Ends } else { Walk::Full };
@@ -193,6 +218,24 @@ struct Plan {
 }
 
 impl Plan {
+    /// The model's program with what lies frozen beside it.
+    fn program(&self, model: &LanguageModel, beside: u64) -> Program {
+        let mut program = network::language(model, &self.config);
+        if beside > 0 {
+            let dtype = self.config.weights;
+            program.weights.push(Weight {
+                numel: beside,
+                stored: beside.saturating_mul(dtype.bytes()),
+                dtype,
+                trained: false,
+                times: 1,
+                rows: 1,
+                factors: (beside, 0),
+            });
+        }
+        program
+    }
+
     /// The stage of the pipeline that needs most.
     fn of(project: &Project, model: &LanguageModel, gpu: Option<&Gpu>) -> Self {
         let first = Self::at(project, model, gpu, Stage::First);

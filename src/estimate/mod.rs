@@ -198,8 +198,8 @@ pub fn memory_among(
     walks: &Walks,
 ) -> Result<MemoryEstimate, CannotEstimate> {
     match subject(project, catalog)? {
-        Subject::Custom(model) => language::memory(project, &model, gpu),
-        Subject::Language(model) => language::memory(project, model, gpu),
+        Subject::Custom(model) => language::memory(project, &model, 0, gpu),
+        Subject::Language(model, beside) => language::memory(project, model, beside, gpu),
         Subject::Other(model) => measured::memory(project, model, gpu, walks),
     }
 }
@@ -208,8 +208,8 @@ pub fn memory_among(
 /// figure that leaves the allocator only the slack it cannot do without.
 pub fn reserved(project: &Project, gpu: Option<&Gpu>, catalog: &Catalog) -> Result<Bytes, CannotEstimate> {
     match subject(project, catalog)? {
-        Subject::Custom(model) => language::reserved_for(project, &model, gpu),
-        Subject::Language(model) => language::reserved_for(project, model, gpu),
+        Subject::Custom(model) => language::reserved_for(project, &model, 0, gpu),
+        Subject::Language(model, beside) => language::reserved_for(project, model, beside, gpu),
         Subject::Other(model) => measured::reserved(project, model, gpu),
     }
 }
@@ -218,8 +218,8 @@ pub fn reserved(project: &Project, gpu: Option<&Gpu>, catalog: &Catalog) -> Resu
 /// slowest figure, for the one project on screen. [`memory`] gives a quick one in `card`.
 pub fn needed(project: &Project, gpu: Option<&Gpu>, catalog: &Catalog) -> Result<Bytes, CannotEstimate> {
     match subject(project, catalog)? {
-        Subject::Custom(model) => language::needed_for(project, &model, gpu),
-        Subject::Language(model) => language::needed_for(project, model, gpu),
+        Subject::Custom(model) => language::needed_for(project, &model, 0, gpu),
+        Subject::Language(model, beside) => language::needed_for(project, model, beside, gpu),
         Subject::Other(model) => Ok(measured::memory(project, model, gpu, &Walks::default())?.card),
     }
 }
@@ -227,8 +227,8 @@ pub fn needed(project: &Project, gpu: Option<&Gpu>, catalog: &Catalog) -> Result
 /// The course of one step, for the picture, in at most `points` points; empty where it cannot be estimated.
 pub fn timeline(project: &Project, gpu: Option<&Gpu>, catalog: &Catalog, points: usize) -> Vec<TimelinePoint> {
     match subject(project, catalog) {
-        Ok(Subject::Custom(model)) => language::timeline(project, &model, gpu, points),
-        Ok(Subject::Language(model)) => language::timeline(project, model, gpu, points),
+        Ok(Subject::Custom(model)) => language::timeline(project, &model, 0, gpu, points),
+        Ok(Subject::Language(model, beside)) => language::timeline(project, model, beside, gpu, points),
         Ok(Subject::Other(model)) => measured::timeline(project, model, gpu, points),
         Err(_) => Vec::new(),
     }
@@ -237,7 +237,8 @@ pub fn timeline(project: &Project, gpu: Option<&Gpu>, catalog: &Catalog, points:
 /// What is trained.
 enum Subject<'a> {
     Custom(crate::catalog::LanguageModel),
-    Language(&'a crate::catalog::LanguageModel),
+    /// A language model, and parameters of a frozen part beside it (a vision tower).
+    Language(&'a crate::catalog::LanguageModel, u64),
     Other(&'a crate::catalog::Model),
 }
 
@@ -250,7 +251,30 @@ fn subject<'a>(project: &Project, catalog: &'a Catalog) -> Result<Subject<'a>, C
     }
     let model = catalog.model(&project.model).ok_or_else(|| CannotEstimate::UnknownModel(project.model.clone()))?;
     Ok(match model.language() {
-        Some(language) => Subject::Language(language),
-        None => Subject::Other(model),
+        Some(language) => Subject::Language(language, 0),
+        None => match language_part(model, catalog) {
+            Some((language, beside)) => Subject::Language(language, beside),
+            None => Subject::Other(model),
+        },
     })
+}
+
+/// The language model that a vision-language model is built on, where the catalog has it: the one with just as many
+/// parameters, layers and columns. Beside it the parameters of tower and projector, frozen in the usual recipes.
+fn language_part<'a>(
+    model: &crate::catalog::Model,
+    catalog: &'a Catalog,
+) -> Option<(&'a crate::catalog::LanguageModel, u64)> {
+    use crate::catalog::{Architecture, Domain};
+    let Architecture::Other(other) = &model.architecture else { return None };
+    if model.domain != Domain::VisionLanguage || other.main.params == 0 {
+        return None;
+    }
+    let alike = |m: &'a crate::catalog::Model| {
+        let language = m.language()?;
+        let (layers, hidden) = (language.layers.to_string(), language.hidden.to_string());
+        (m.params == other.main.params && layers == other.layers && hidden == other.hidden).then_some(language)
+    };
+    let language = catalog.models.iter().find_map(alike)?;
+    Some((language, model.params.saturating_sub(other.main.params)))
 }

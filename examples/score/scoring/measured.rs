@@ -17,6 +17,9 @@ use enough_gpu::units::Bytes;
 /// are nearly all shorter.
 const TOKENS_NOT_STATED: u64 = 512;
 
+/// Tokens of a picture at `MAX_PIXELS=1003520`, which ms-swift's examples set: 28 x 28 pixels each.
+const PICTURE_TOKENS: u64 = 1_280;
+
 /// `seq_len` of torchtitan's configurations for Llama 3 (train_configs/llama3_8b.toml and larger).
 const TORCHTITAN_TOKENS: u64 = 8_192;
 
@@ -246,7 +249,8 @@ fn sequence(row: &Row<'_>, model: &Model, framework: Framework, (method, objecti
     let packed = has("pack") && !has("unpacked") && !has("not packed");
     // Nobody divides the tokens of short samples over cards.
     let packed = packed || words[2].contains("sequence_parallel");
-    if limit && !packed { stated.min(LONGEST_INSTRUCTION) } else { stated }
+    let pictures = if model.domain == enough_gpu::catalog::Domain::VisionLanguage { PICTURE_TOKENS } else { 0 };
+    if limit && !packed { stated.min(LONGEST_INSTRUCTION + pictures) } else { stated }
 }
 
 /// Samples a step where a row gives none: what the library's arguments begin with.
