@@ -112,7 +112,13 @@ impl Stack {
                 Self { own_kernels: true, code: Code { fused_cross_entropy: true, ..Code::default() }, ..huggingface }
             }
             // Megatron's vocabulary-parallel cross-entropy works in fp32 on 16-bit logits.
-            Framework::Megatron => Self { loss: Loss::Upcast, fused_gelu: true, own_kernels: true, ..huggingface },
+            Framework::Megatron => Self {
+                loss: Loss::Upcast,
+                fused_gelu: true,
+                own_kernels: true,
+                code: Code { fused_layers: true, ..Code::default() },
+                ..huggingface
+            },
             // `torch.optim` as it comes.
             Framework::Pytorch => Self { step: StepImpl::Foreach, own_models: true, own_kernels: true, ..huggingface },
             Framework::SimpleTuner => {

@@ -7,11 +7,13 @@
 mod card;
 mod language;
 mod link;
+mod parallel;
 mod pictures;
 mod workload;
 
 pub use card::{Arithmetic, achieved, peak};
 pub use link::has_fast_link;
+pub use parallel::{CHECKPOINTINGS, Cut, cut};
 pub use workload::Workload;
 
 use super::{Bottleneck, CannotEstimate, TimeEstimate};

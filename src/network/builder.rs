@@ -471,6 +471,28 @@ impl Builder {
         }
     }
 
+    /// A linear layer over the tokens of several cards, of which this card's part `x` is kept.
+    pub(crate) fn gathered_linear(&mut self, x: Tensor, w: Tensor, b: Option<Tensor>, cards: u64) -> Tensor {
+        let (out, rows) = (w.rows, x.rows.saturating_mul(cards));
+        let saves = u8::from(w.grad) | u8::from(x.grad) << 1;
+        let flops = 2.0 * x.numel() as f64 * cards as f64 * out as f64;
+        let whole = bytes(rows.saturating_mul(x.cols), x.dtype);
+        // Backward gathers the input and makes the whole input's gradient before it is scattered.
+        let op = Op {
+            backward: Backward::Fresh,
+            saves,
+            flops,
+            temp: whole,
+            back_temp: 2 * whole,
+            weight_view: true,
+            ..BLANK
+        };
+        match b {
+            Some(b) => self.emit(&[x, w, b], rows, out, x.dtype, op),
+            None => self.emit(&[x, w], rows, out, x.dtype, op),
+        }
+    }
+
     /// Batched product of activations; `flops` in all.
     pub(crate) fn matmul(&mut self, a: Tensor, b: Tensor, rows: u64, cols: u64, flops: f64) -> Tensor {
         let a = self.autocast_input(a);

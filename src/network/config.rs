@@ -172,6 +172,9 @@ pub struct Code {
     /// Cross-entropy is one kernel that keeps the logits and one number a token (`fused_crossentropy` of llm-foundry, from
     /// flash-attention's `losses/cross_entropy.py`).
     pub fused_cross_entropy: bool,
+    /// Norms, gated activations and rotary embedding are one kernel each that keeps its input alone (Megatron-Core:
+    /// `TENorm`, `fused_bias_swiglu.py`, `apply_rope_fusion`).
+    pub fused_layers: bool,
     /// "Selective" checkpointing keeps the results of attention and of every other matrix product and computes the rest
     /// again (`apply_ac` with `selective_ac_option = "op"` in torchtitan).
     pub keeps_products: bool,

@@ -179,7 +179,7 @@ fn rotary_columns(model: &LanguageModel, style: &Style) -> u64 {
 
 pub(crate) fn norm(n: &mut Layers, style: &Style, x: Tensor) -> Tensor {
     match style.norm {
-        Norm::Rms | Norm::Gemma if n.is_fused() => n.fused_rms_norm(x),
+        Norm::Rms | Norm::Gemma if n.is_fused() || n.config.code.fused_layers => n.fused_rms_norm(x),
         Norm::Rms => n.rms_norm(x),
         Norm::Gemma => n.gemma_norm(x),
         Norm::T5 => n.t5_norm(x),
@@ -198,7 +198,7 @@ fn block(n: &mut Layers, model: &LanguageModel, style: &Style, experts: bool, lo
             }
             let middle = n.b.add(x, attended);
             let normed = norm(n, style, middle);
-            let normed = n.all_tokens(normed);
+            let normed = if experts { n.all_tokens(normed) } else { n.tokens_for_matrix(normed) };
             let mut out = if experts {
                 super::moe::experts(n, model, style, normed)
             } else {
@@ -214,7 +214,7 @@ fn block(n: &mut Layers, model: &LanguageModel, style: &Style, experts: bool, lo
             let attended = divided_attention(n, model, style, x, local);
             let attended = norm(n, style, attended);
             let middle = n.b.add(x, attended);
-            let whole = n.all_tokens(middle);
+            let whole = n.tokens_for_matrix(middle);
             let out = mlp(n, model, style, whole, u64::from(model.intermediate));
             let out = n.own_tokens(out);
             let out = norm(n, style, out);
@@ -224,7 +224,7 @@ fn block(n: &mut Layers, model: &LanguageModel, style: &Style, experts: bool, lo
             let first = norm(n, style, x);
             let attended = divided_attention(n, model, style, first, local);
             let second = if shared_norm { first } else { norm(n, style, x) };
-            let whole = n.all_tokens(second);
+            let whole = n.tokens_for_matrix(second);
             let fed = mlp(n, model, style, whole, u64::from(model.intermediate));
             let fed = n.own_tokens(fed);
             let sum = n.b.add(fed, attended);
@@ -236,7 +236,7 @@ fn block(n: &mut Layers, model: &LanguageModel, style: &Style, experts: bool, lo
 
 /// Attention with its heads, and the tokens around it, divided over the cards of tensor parallelism.
 fn divided_attention(n: &mut Layers, model: &LanguageModel, style: &Style, x: Tensor, local: bool) -> Tensor {
-    let x = n.all_tokens(x);
+    let x = n.tokens_for_matrix(x);
     let attended = attention(n, model, style, x, local);
     n.own_tokens(attended)
 }
@@ -269,7 +269,9 @@ fn attention(n: &mut Layers, model: &LanguageModel, style: &Style, x: Tensor, lo
     } else {
         (q, k)
     };
-    let (q, k) = if style.rotary_share > 0.0 && !n.is_fused() {
+    let (q, k) = if style.rotary_share > 0.0 && n.config.code.fused_layers {
+        (n.b.copy(q, q.rows, q.cols), n.b.copy(k, k.rows, k.cols))
+    } else if style.rotary_share > 0.0 && !n.is_fused() {
         let (cos, sin) = (n.b.take(COS), n.b.take(SIN));
         let rotary = rotary_columns(model, style);
         let cat = style.cat_rotary || joint;
@@ -320,7 +322,10 @@ pub(crate) fn mlp(n: &mut Layers, model: &LanguageModel, style: &Style, x: Tenso
     {
         return n.fused_mlp(x, width, rank);
     }
-    let inner = if model.gated {
+    let inner = if model.gated && n.config.code.fused_layers {
+        let both = n.linear(x, 2 * width, style.mlp_bias, Role::Mlp);
+        n.b.fused(&[both], both.rows, width, both.dtype, Kernel { saves: 1, ..Kernel::default() })
+    } else if model.gated {
         let (gate, up) = if style.fused_gate_up {
             let both = n.linear(x, 2 * width, style.mlp_bias, Role::Mlp);
             let parts = n.b.split(both, &[width, width]);

@@ -216,7 +216,10 @@ impl<'c> Layers<'c> {
             _ => {
                 let w = self.weight(out, x.cols);
                 let b = bias.then(|| self.weight(out, 1));
-                let y = self.b.linear(x, w, b);
+                let y = match self.gathers(x) {
+                    0 | 1 => self.b.linear(x, w, b),
+                    cards => self.b.gathered_linear(x, w, b, cards),
+                };
                 self.products += 1;
                 if self.keeps_products() && self.products % 2 == 1 {
                     self.b.keep_last();

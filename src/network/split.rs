@@ -51,6 +51,18 @@ impl Layers<'_> {
         }
     }
 
+    /// The same before a plain matrix. Megatron's linear layers gather by themselves, keep the part alone and gather again
+    /// in backward (`LinearWithGradAccumulationAndAsyncCommunication` of tensor_parallel/layers.py).
+    pub(crate) fn tokens_for_matrix(&mut self, x: Tensor) -> Tensor {
+        if self.config.code.fused_layers { x } else { self.all_tokens(x) }
+    }
+
+    /// Cards whose tokens a linear layer gathers by itself.
+    pub(crate) fn gathers(&self, x: Tensor) -> u64 {
+        let cards = self.token_cards();
+        if self.config.code.fused_layers && x.rows.saturating_mul(cards) <= self.tokens() { cards } else { 1 }
+    }
+
     /// This card's tokens after a divided matrix: a reduce-scatter, whose backward is an all-gather.
     pub(crate) fn own_tokens(&mut self, x: Tensor) -> Tensor {
         match self.token_cards() {

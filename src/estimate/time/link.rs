@@ -4,7 +4,7 @@ use crate::catalog::{Gpu, GpuFamily, Vendor};
 use crate::project::Sharding;
 
 /// Cards in one machine.
-const CARDS_PER_MACHINE: u32 = 8;
+pub(super) const CARDS_PER_MACHINE: u32 = 8;
 
 /// Share of a link's one-way rate that an all-reduce reaches. `NVLink` 4: 396 of 450 GB/s for a copy
 /// (stas00/ml-engineering, network), somewhat less for a ring.

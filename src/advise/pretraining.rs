@@ -1,0 +1,57 @@
+//! Pre-training on many cards: days on the wall, GPU-hours, money, and what breaks on the way.
+
+use super::plan::Plan;
+use crate::units::{Flops, Seconds};
+
+/// Interruptions of a job for each card and day: 466 in 54 days on 16,384 cards, planned ones among them (The Llama 3
+/// Herd of Models, section 3.3.4).
+pub const INTERRUPTIONS_PER_CARD_DAY: f64 = 466.0 / (54.0 * 16_384.0);
+
+/// Time that an interruption costs at the most, from the same report: more than 90 % of those 54 days were effective.
+const LOST_PER_INTERRUPTION: Seconds = Seconds(0.1 * 54.0 * 86_400.0 / 466.0);
+
+/// A run over a number of tokens.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PreTraining {
+    /// Cards.
+    pub cards: u32,
+    /// Days on the wall with interruptions.
+    pub days: f64,
+    /// GPU-hours with interruptions.
+    pub gpu_hours: f64,
+    /// What it costs at the price of a GPU-hour that was given.
+    pub cost: f64,
+    /// Interruptions to reckon with, and restarts.
+    pub interruptions: f64,
+    /// Share of the time that goes into training.
+    pub effective: f64,
+    /// Rate on each card by the model's own operations.
+    pub per_card: Flops,
+    /// Tokens a second over all cards, while it runs.
+    pub tokens_per_second: f64,
+}
+
+/// What it takes to train over `tokens` by this plan, at a price for each GPU-hour.
+pub fn pretraining(plan: &Plan, tokens: f64, price_per_gpu_hour: f64) -> PreTraining {
+    let p = &plan.project;
+    let cards = p.hardware.count.max(1);
+    let data = f64::from(p.hardware.parallel.data(cards));
+    let samples = p.micro_batch as f64 * p.accumulation as f64 * data;
+    let tokens_per_second = samples * p.sequence as f64 / plan.time.step.0;
+    let training_days = tokens / tokens_per_second / 86_400.0;
+    // Every lost hour is itself an hour in which something may break.
+    let lost = INTERRUPTIONS_PER_CARD_DAY * f64::from(cards) * LOST_PER_INTERRUPTION.0 / 86_400.0;
+    let effective = (1.0 - lost).max(0.05);
+    let days = training_days / effective;
+    let gpu_hours = days * 24.0 * f64::from(cards);
+    PreTraining {
+        cards,
+        days,
+        gpu_hours,
+        cost: gpu_hours * price_per_gpu_hour,
+        interruptions: INTERRUPTIONS_PER_CARD_DAY * f64::from(cards) * days,
+        effective,
+        per_card: Flops(plan.time.flops.0 / plan.time.step.0 / f64::from(cards)),
+        tokens_per_second,
+    }
+}
