@@ -1,1 +1,170 @@
-//! r
+//! A machine of one's own: what it takes to run a number of cards at home or in an office.
+
+use crate::catalog::{Gpu, GpuFamily};
+use crate::units::Bytes;
+
+/// Power of the rest of the machine: processor under load, board, memory, disks and fans, watts (d2l.ai, "Selecting
+/// Servers and GPUs", reckons 600 W for a machine with one card of 250 to 350 W).
+const REST_W: f64 = 250.0;
+/// Margin over the sum, so that short spikes do not trip the supply: 20 to 25 % is the usual advice.
+const MARGIN: f64 = 1.25;
+/// Largest common supply for a desktop case, watts; beyond it two are used.
+const LARGEST_PSU_W: f64 = 1600.0;
+/// Share of board power that training draws on average (70 to 95 % is reported for language models and denoisers).
+const AVERAGE_LOAD: f64 = 0.85;
+/// Efficiency of an 80 PLUS Gold supply at half to full load: 87 to 92 %.
+const EFFICIENCY: f64 = 0.9;
+/// Share of a breaker's rating that may be drawn for hours (US National Electrical Code, 210.19 and 210.20).
+const CONTINUOUS: f64 = 0.8;
+
+/// A household circuit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Circuit {
+    /// 15 A at 120 V.
+    Us15A,
+    /// 20 A at 120 V.
+    Us20A,
+    /// A 10 A socket at 220 V.
+    China10A,
+    /// A 16 A socket at 220 V, as for air conditioners.
+    China16A,
+    /// 16 A at 230 V.
+    Europe16A,
+}
+
+impl Circuit {
+    /// All of them, the smallest of each place first.
+    pub const ALL: [Self; 5] = [Self::Us15A, Self::Us20A, Self::China10A, Self::China16A, Self::Europe16A];
+
+    /// Watts that may be drawn for hours: 80 % of an American breaker; sockets elsewhere are rated for their current.
+    pub const fn continuous_w(self) -> f64 {
+        match self {
+            Self::Us15A => 15.0 * 120.0 * CONTINUOUS,
+            Self::Us20A => 20.0 * 120.0 * CONTINUOUS,
+            Self::China10A => 10.0 * 220.0,
+            Self::China16A => 16.0 * 220.0,
+            Self::Europe16A => 16.0 * 230.0,
+        }
+    }
+}
+
+/// Board and processor that give the cards their lanes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Platform {
+    /// Any desktop: one slot of 16 lanes.
+    Desktop,
+    /// A desktop board that splits the processor's 16 lanes into two slots of 8.
+    DesktopTwoSlots,
+    /// Threadripper, Xeon W, EPYC: 64 to 128 lanes, four slots of 16 and more.
+    Workstation,
+    /// A rack server: more than four cards.
+    Server,
+}
+
+/// How the cards stay cool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cooling {
+    /// Their own fans in an airy case.
+    OwnFans,
+    /// Cards of three slots side by side choke: risers and an open frame, blower or water-cooled versions.
+    RisersOrBlowers,
+    /// Passive cards want a server's air stream.
+    ServerAir,
+}
+
+/// What to check before buying, in order.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Check {
+    /// One or two supplies of so many watts together.
+    PowerSupply {
+        /// Watts in all.
+        watts: f64,
+        /// How many supplies.
+        supplies: u32,
+    },
+    /// A cable of its own to each card, 12VHPWR or 12V-2x6 with an ATX 3 supply.
+    TwelveVolt {
+        /// Connectors.
+        cables: u32,
+    },
+    /// The circuits on which it may run for hours.
+    Wall(Circuit),
+    /// No single circuit of the list carries it.
+    NoCircuit,
+    /// Platform for the lanes.
+    Board(Platform),
+    /// Slots that the cards cover.
+    Slots(u32),
+    /// How they stay cool.
+    Cool(Cooling),
+    /// Main memory.
+    Memory(Bytes),
+    /// Cards cannot read each other's memory: traffic goes through main memory.
+    NoPeerToPeer,
+}
+
+/// A machine for a number of cards.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Rig {
+    /// Watts that the supply should be rated for.
+    pub supply_w: f64,
+    /// Watts drawn from the wall at full load.
+    pub wall_w: f64,
+    /// Kilowatt-hours of a month of training day and night.
+    pub month_kwh: f64,
+    /// The list, to be ticked off.
+    pub checks: Vec<Check>,
+}
+
+/// The machine for `count` of these cards that a run needs `host` bytes of main memory on; `None` where the card's power
+/// is not known.
+pub fn rig(gpu: &Gpu, count: u32, host: Bytes) -> Option<Rig> {
+    let count = count.max(1);
+    let each = gpu.tdp_w?;
+    let cards = f64::from(count);
+    let needed = (cards * each + REST_W) * MARGIN;
+    // What the maker asks for one card, and the others' power on top.
+    let asked = gpu.min_psu_w.unwrap_or(0.0) + (cards - 1.0) * each;
+    let supply_w = (needed.max(asked) / 50.0).ceil() * 50.0;
+    let supplies = (supply_w / LARGEST_PSU_W).ceil().max(1.0);
+    let wall_w = (cards * each + REST_W) / EFFICIENCY;
+    let month_kwh = (cards * each * AVERAGE_LOAD + REST_W) / EFFICIENCY * 24.0 * 30.0 / 1000.0;
+    let mut checks = vec![Check::PowerSupply { watts: supply_w, supplies: supplies as u32 }];
+    // NVIDIA's cards of more than 300 W since 2022 carry the 16-pin connector.
+    let sixteen_pin = gpu.launched >= "2022-09" && each > 300.0 && gpu.family == GpuFamily::Consumer;
+    if sixteen_pin {
+        checks.push(Check::TwelveVolt { cables: count });
+    }
+    let walls: Vec<Check> =
+        Circuit::ALL.into_iter().filter(|c| c.continuous_w() >= wall_w).map(Check::Wall).collect();
+    if walls.is_empty() {
+        checks.push(Check::NoCircuit);
+    }
+    checks.extend(walls);
+    checks.push(Check::Board(match count {
+        1 => Platform::Desktop,
+        2 => Platform::DesktopTwoSlots,
+        3 | 4 => Platform::Workstation,
+        _ => Platform::Server,
+    }));
+    let slots = gpu.slots.unwrap_or(2.0);
+    checks.push(Check::Slots((slots * cards).ceil() as u32));
+    let passive = gpu.family == GpuFamily::Datacenter;
+    checks.push(Check::Cool(if passive {
+        Cooling::ServerAir
+    } else if count > 1 && slots > 2.0 || count > 2 {
+        Cooling::RisersOrBlowers
+    } else {
+        Cooling::OwnFans
+    }));
+    // Twice what the cards hold is the usual advice: loading, caches of data, states that wait.
+    let twice = Bytes(gpu.memory.0.saturating_mul(u64::from(count))) * 2;
+    let modules = [32, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048];
+    let wanted = host.max(twice).gib();
+    let memory = modules.into_iter().find(|m| f64::from(*m) >= wanted * 0.98).unwrap_or(4096);
+    checks.push(Check::Memory(Bytes::from_gib(f64::from(memory))));
+    if count > 1 && gpu.family == GpuFamily::Consumer && gpu.launched >= "2022-09" {
+        checks.push(Check::NoPeerToPeer);
+    }
+    Some(Rig { supply_w, wall_w, month_kwh, checks })
+}

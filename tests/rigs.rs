@@ -1,0 +1,57 @@
+//! Home machines, line by line.
+
+use enough_gpu::advise::rig::{Check, Circuit, Cooling, Platform, rig};
+use enough_gpu::catalog::Catalog;
+use enough_gpu::units::Bytes;
+
+#[test]
+fn two_rtx_3090() {
+    let catalog = Catalog::bundled();
+    let gpu = catalog.gpu("rtx-3090").unwrap();
+    let found = rig(gpu, 2, Bytes::from_gib(32.0)).unwrap();
+    // 2 x 350 W and 250 W for the rest, 25 % on top: 1,200 W. Two high-end cards: about 1,000 W at the least (d2l.ai).
+    assert_eq!(found.supply_w, 1200.0);
+    assert_eq!(found.checks[0], Check::PowerSupply { watts: 1200.0, supplies: 1 });
+    // 950 W behind a Gold supply: 1,056 W, which every circuit carries; 15 A at 120 V: 1,440 W for hours.
+    assert!((found.wall_w - 1055.6).abs() < 0.1);
+    assert!((Circuit::Us15A.continuous_w() - 1440.0).abs() < 1e-9);
+    for circuit in Circuit::ALL {
+        assert!(found.checks.contains(&Check::Wall(circuit)), "{circuit:?}");
+    }
+    assert!(found.checks.contains(&Check::Board(Platform::DesktopTwoSlots)));
+    assert!(found.checks.contains(&Check::Cool(Cooling::RisersOrBlowers)));
+    assert!(found.checks.contains(&Check::Memory(Bytes::from_gib(96.0))));
+    // The 3090 came before the 16-pin connector was usual, and its driver's rules.
+    assert!(!found.checks.iter().any(|c| matches!(c, Check::TwelveVolt { .. } | Check::NoPeerToPeer)));
+    // 845 W on average behind the supply, for 720 hours: 676 kWh.
+    assert!((found.month_kwh - 676.0).abs() < 1.0, "{}", found.month_kwh);
+}
+
+#[test]
+fn four_rtx_4090() {
+    let catalog = Catalog::bundled();
+    let gpu = catalog.gpu("rtx-4090").unwrap();
+    let found = rig(gpu, 4, Bytes::from_gib(32.0)).unwrap();
+    // 4 x 450 + 250 W, 25 % on top: 2,562 W, two supplies. Four cards: 1,600 to 2,000 W at the least (d2l.ai).
+    assert_eq!(found.checks[0], Check::PowerSupply { watts: 2600.0, supplies: 2 });
+    assert_eq!(found.checks[1], Check::TwelveVolt { cables: 4 });
+    // 2,278 W from the wall: more than 15 or 20 A at 120 V and than a Chinese 10 A socket carry for hours.
+    let walls: Vec<_> = found.checks.iter().filter(|c| matches!(c, Check::Wall(_))).collect();
+    assert_eq!(walls, [&Check::Wall(Circuit::China16A), &Check::Wall(Circuit::Europe16A)]);
+    assert!(found.checks.contains(&Check::Board(Platform::Workstation)));
+    assert!(found.checks.contains(&Check::Cool(Cooling::RisersOrBlowers)));
+    assert!(found.checks.contains(&Check::Memory(Bytes::from_gib(192.0))));
+    assert!(found.checks.contains(&Check::NoPeerToPeer));
+}
+
+#[test]
+fn every_card_and_count_has_an_answer_or_none() {
+    let catalog = Catalog::bundled();
+    for gpu in catalog.gpus.iter() {
+        for count in [0, 1, 2, 8, u32::MAX] {
+            if let Some(found) = rig(gpu, count, Bytes(u64::MAX)) {
+                assert!(found.supply_w.is_finite() && found.supply_w > 0.0, "{}", gpu.id);
+            }
+        }
+    }
+}
