@@ -135,8 +135,7 @@ pub fn rig(gpu: &Gpu, count: u32, host: Bytes) -> Option<Rig> {
     if sixteen_pin {
         checks.push(Check::TwelveVolt { cables: count });
     }
-    let walls: Vec<Check> =
-        Circuit::ALL.into_iter().filter(|c| c.continuous_w() >= wall_w).map(Check::Wall).collect();
+    let walls: Vec<Check> = Circuit::ALL.into_iter().filter(|c| c.continuous_w() >= wall_w).map(Check::Wall).collect();
     if walls.is_empty() {
         checks.push(Check::NoCircuit);
     }

@@ -1,0 +1,130 @@
+//! Configurations in YAML: accelerate, LLaMA-Factory, Axolotl.
+
+use super::{Job, Lines, Recipe};
+use crate::project::{Attention, LossKernel, Method, Objective, Optimizer, Sharding};
+
+/// `accelerate config` for FSDP (accelerate, "Fully Sharded Data Parallel").
+pub(super) fn accelerate_fsdp(job: &Job<'_>) -> Recipe {
+    let sharding = job.project.hardware.sharding;
+    let mut out = Lines::default();
+    out.pair("compute_environment", "LOCAL_MACHINE").pair("distributed_type", "FSDP").line("fsdp_config:");
+    if sharding == Sharding::Fsdp2 {
+        out.pair("  fsdp_version", 2).pair("  fsdp_reshard_after_forward", true);
+    } else {
+        let strategy = match sharding {
+            Sharding::FsdpGrad => "SHARD_GRAD_OP",
+            Sharding::FsdpHybrid => "HYBRID_SHARD",
+            _ => "FULL_SHARD",
+        };
+        out.pair("  fsdp_version", 1)
+            .pair("  fsdp_sharding_strategy", strategy)
+            .pair("  fsdp_backward_prefetch", "BACKWARD_PRE")
+            .pair("  fsdp_use_orig_params", true);
+    }
+    out.pair("  fsdp_auto_wrap_policy", "TRANSFORMER_BASED_WRAP")
+        .pair("  fsdp_cpu_ram_efficient_loading", true)
+        .pair("  fsdp_offload_params", job.project.offload != crate::project::Offload::None)
+        .pair("  fsdp_state_dict_type", "SHARDED_STATE_DICT")
+        .pair("  fsdp_activation_checkpointing", job.recomputes())
+        .pair("machine_rank", 0)
+        .pair("main_training_function", "main")
+        .pair("mixed_precision", job.precision())
+        .pair("num_machines", job.cards().div_ceil(8))
+        .pair("num_processes", job.cards());
+    out.file("accelerate.yaml")
+}
+
+/// `llamafactory-cli train` (LLaMA-Factory, examples/train_lora, train_full, train_qlora).
+pub(super) fn llama_factory(job: &Job<'_>) -> Recipe {
+    let p = job.project;
+    let mut out = Lines::default();
+    out.pair("model_name_or_path", job.repository())
+        .pair("stage", if p.objective == Objective::Likelihood { "sft" } else { "dpo" })
+        .pair("do_train", true)
+        .pair(
+            "finetuning_type",
+            match p.method {
+                Method::Lora | Method::QLora => "lora",
+                Method::Freeze | Method::Head => "freeze",
+                Method::Full | Method::Scratch => "full",
+            },
+        );
+    if job.adapts() {
+        out.pair("lora_rank", p.lora.rank).pair("lora_dropout", p.lora.dropout).pair("lora_target", "all");
+    }
+    if job.four_bit() {
+        out.pair("quantization_bit", 4).pair("quantization_method", "bnb").pair("double_quantization", true);
+    }
+    match p.objective {
+        Objective::Likelihood => {}
+        Objective::Preference => {
+            out.pair("pref_loss", "sigmoid");
+        }
+        Objective::PreferenceWithoutReference => {
+            out.pair("pref_loss", "simpo");
+        }
+    }
+    out.pair("dataset", "my_data")
+        .pair("template", "default")
+        .pair("cutoff_len", p.sequence)
+        .pair("output_dir", "out")
+        .pair("per_device_train_batch_size", p.micro_batch)
+        .pair("gradient_accumulation_steps", p.accumulation)
+        .pair("num_train_epochs", p.epochs)
+        .pair("optim", job.optimizer())
+        .pair("bf16", job.precision() == "bf16")
+        .pair("fp16", job.precision() == "fp16")
+        .pair("disable_gradient_checkpointing", !job.recomputes())
+        .pair(
+            "flash_attn",
+            match p.attention {
+                Attention::Eager | Attention::Math => "disabled",
+                Attention::Flash => "fa2",
+                Attention::Auto | Attention::Efficient => "sdpa",
+            },
+        )
+        .pair("enable_liger_kernel", p.loss == LossKernel::Fused);
+    if job.stage().is_some() {
+        out.pair("deepspeed", "ds_config.json");
+    }
+    out.file("train.yaml")
+}
+
+/// `axolotl train` (Axolotl, "Config Reference").
+pub(super) fn axolotl(job: &Job<'_>) -> Recipe {
+    let p = job.project;
+    let mut out = Lines::default();
+    out.pair("base_model", job.repository());
+    if job.adapts() {
+        out.pair("adapter", if job.four_bit() { "qlora" } else { "lora" })
+            .pair("lora_r", p.lora.rank)
+            .pair("lora_alpha", p.lora.rank * 2)
+            .pair("lora_dropout", p.lora.dropout)
+            .pair("lora_target_linear", true);
+    }
+    out.pair("load_in_4bit", job.four_bit())
+        .line("datasets:")
+        .pair("  - path", "my_data.jsonl")
+        .pair("    type", "alpaca")
+        .pair("sequence_len", p.sequence)
+        .pair("micro_batch_size", p.micro_batch)
+        .pair("gradient_accumulation_steps", p.accumulation)
+        .pair("num_epochs", p.epochs.ceil())
+        .pair("learning_rate", if job.adapts() { "0.0002" } else { "0.00001" })
+        .pair(
+            "optimizer",
+            match p.optimizer {
+                Optimizer::Muon => "muon",
+                _ => job.optimizer(),
+            },
+        )
+        .pair("bf16", job.precision() == "bf16")
+        .pair("fp16", job.precision() == "fp16")
+        .pair("gradient_checkpointing", job.recomputes())
+        .pair("flash_attention", p.attention == Attention::Flash)
+        .pair("output_dir", "out");
+    if job.stage().is_some() {
+        out.pair("deepspeed", "ds_config.json");
+    }
+    out.file("train.yaml")
+}

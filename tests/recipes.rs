@@ -1,0 +1,117 @@
+//! Ready files for projects: what stands in them follows the project.
+
+use enough_gpu::advise::recipe::{Recipe, recipes};
+use enough_gpu::catalog::Catalog;
+use enough_gpu::project::{Checkpointing, Framework, Hardware, Method, Offload, Optimizer, Project, Sharding};
+
+fn of(project: &Project) -> Vec<Recipe> {
+    recipes(project, &Catalog::bundled())
+}
+
+fn text<'a>(found: &'a [Recipe], file: &str) -> &'a str {
+    &found.iter().find(|r| r.file == file).unwrap_or_else(|| panic!("{file}: {found:?}")).text
+}
+
+fn language(framework: Framework, sharding: Sharding, count: u32) -> Project {
+    Project {
+        model: "llama-3.1-8b".to_owned(),
+        method: Method::QLora,
+        checkpointing: Checkpointing::PerBlock,
+        framework,
+        micro_batch: 2,
+        accumulation: 8,
+        sequence: 4096,
+        hardware: Hardware { count, sharding, ..Hardware::default() },
+        ..Project::default()
+    }
+}
+
+#[test]
+fn each_library_gets_its_files() {
+    for (framework, sharding, count, files) in [
+        (Framework::Transformers, Sharding::Auto, 1, &["run.sh", "train.py"][..]),
+        (Framework::Transformers, Sharding::Zero3, 4, &["run.sh", "train.py", "ds_config.json"]),
+        (Framework::Transformers, Sharding::Fsdp2, 4, &["run.sh", "train.py", "accelerate.yaml"]),
+        (Framework::LlamaFactory, Sharding::Zero2, 2, &["run.sh", "train.yaml", "ds_config.json"]),
+        (Framework::Axolotl, Sharding::Auto, 1, &["run.sh", "train.yaml"]),
+        (Framework::Unsloth, Sharding::Auto, 1, &["train.py"]),
+    ] {
+        let found = of(&language(framework, sharding, count));
+        assert_eq!(found.iter().map(|r| r.file).collect::<Vec<_>>(), files, "{framework:?} {sharding:?}");
+    }
+}
+
+#[test]
+fn the_project_stands_in_them() {
+    let found = of(&language(Framework::LlamaFactory, Sharding::Zero2, 2));
+    let yaml = text(&found, "train.yaml");
+    for line in [
+        "finetuning_type: lora",
+        "quantization_bit: 4",
+        "lora_rank: 16",
+        "cutoff_len: 4096",
+        "per_device_train_batch_size: 2",
+        "gradient_accumulation_steps: 8",
+        "disable_gradient_checkpointing: false",
+        "deepspeed: ds_config.json",
+        "bf16: true",
+    ] {
+        assert!(yaml.lines().any(|l| l == line), "{line}\n{yaml}");
+    }
+    assert!(text(&found, "run.sh").starts_with("FORCE_TORCHRUN=1 llamafactory-cli train"));
+
+    let mut project = language(Framework::Transformers, Sharding::Zero3, 16);
+    project.offload = Offload::All;
+    project.optimizer = Optimizer::PagedAdamW8bit;
+    let found = of(&project);
+    assert!(text(&found, "run.sh").contains("--nnodes=2 --nproc_per_node=8"));
+    assert!(text(&found, "train.py").contains("optim=\"paged_adamw_8bit\""));
+    let json = text(&found, "ds_config.json");
+    for part in ["\"stage\": 3", "\"offload_param\"", "\"offload_optimizer\"", "\"train_batch_size\": \"auto\""] {
+        assert!(json.contains(part), "{part}\n{json}");
+    }
+    // Braces close and no comma stands before them.
+    assert_eq!(json.matches('{').count(), json.matches('}').count());
+    assert!(!json.replace(char::is_whitespace, "").contains(",}"));
+
+    let found = of(&language(Framework::Transformers, Sharding::FsdpHybrid, 16));
+    assert!(text(&found, "accelerate.yaml").contains("fsdp_sharding_strategy: HYBRID_SHARD"));
+}
+
+#[test]
+fn pictures() {
+    let project = Project {
+        model: "sdxl-base-1.0".to_owned(),
+        method: Method::Lora,
+        framework: Framework::Diffusers,
+        checkpointing: Checkpointing::PerBlock,
+        optimizer: Optimizer::AdamW8bit,
+        image_side: 1024,
+        ..Project::default()
+    };
+    let catalog = Catalog::bundled();
+    let sdxl = catalog.models.iter().find(|m| m.id.contains("sdxl")).unwrap();
+    let mut project = Project { model: sdxl.id.to_owned(), ..project };
+    let found = of(&project);
+    let line = text(&found, "run.sh");
+    for part in ["train_text_to_image_lora_sdxl.py", "--resolution=1024", "--gradient_checkpointing", "--use_8bit_adam"]
+    {
+        assert!(line.contains(part), "{part}\n{line}");
+    }
+    project.framework = Framework::Kohya;
+    assert!(text(&of(&project), "run.sh").contains("sdxl_train_network.py"));
+}
+
+#[test]
+fn nothing_panics() {
+    let catalog = Catalog::bundled();
+    for model in catalog.models.iter() {
+        for framework in [Framework::Transformers, Framework::Kohya, Framework::Ultralytics, Framework::Megatron] {
+            let mut project = language(framework, Sharding::Auto, u32::MAX);
+            project.model = model.id.to_owned();
+            project.lora.rank = 1 << 20;
+            let _ = recipes(&project, &catalog);
+        }
+    }
+    assert!(of(&Project::default()).is_empty());
+}
