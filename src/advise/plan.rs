@@ -163,12 +163,12 @@ fn layouts(project: &Project, language: Option<&LanguageModel>, gpu: &Gpu, count
     }
     let Some(model) = language.filter(|_| !project.method.is_adapter() && count > 1) else { return all };
     for tensor in [1, 2, 4, 8] {
-        let whole = count % tensor == 0 && model.heads % tensor == 0 && tensor <= MACHINE;
+        let whole = count.is_multiple_of(tensor) && model.heads.is_multiple_of(tensor) && tensor <= MACHINE;
         if !whole || (tensor > 1 && !has_fast_link(gpu, tensor)) {
             continue;
         }
         for pipeline in PIPELINES {
-            if (tensor == 1 && pipeline == 1) || count % (tensor * pipeline) != 0 || pipeline > model.layers {
+            if (tensor == 1 && pipeline == 1) || !count.is_multiple_of(tensor * pipeline) || pipeline > model.layers {
                 continue;
             }
             for chunks in CHUNKS {

@@ -74,7 +74,8 @@ impl Job<'_> {
     /// The name that the Hugging Face Trainer has for the optimizer (`OptimizerNames` of transformers).
     pub(super) fn optimizer(&self) -> &'static str {
         match self.project.optimizer {
-            Optimizer::AdamW => "adamw_torch_fused",
+            // transformers has no name for Muon.
+            Optimizer::AdamW | Optimizer::Muon => "adamw_torch_fused",
             Optimizer::AdamW8bit => "adamw_bnb_8bit",
             Optimizer::PagedAdamW8bit => "paged_adamw_8bit",
             Optimizer::PagedAdamW => "paged_adamw_32bit",
@@ -82,8 +83,6 @@ impl Job<'_> {
             Optimizer::Sgd | Optimizer::SgdMomentum => "sgd",
             Optimizer::Lion => "lion_32bit",
             Optimizer::Galore => "galore_adamw",
-            // transformers has no name for it.
-            Optimizer::Muon => "adamw_torch_fused",
         }
     }
 

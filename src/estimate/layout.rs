@@ -26,8 +26,8 @@ fn way(sharding: Sharding, framework: Framework) -> Way {
     match (sharding, framework) {
         (Sharding::Auto | Sharding::Ddp | Sharding::DeviceMap, _) => Way::Whole,
         (Sharding::Fsdp2, _) | (_, Framework::Torchtitan | Framework::Torchtune) => Way::PerParameter,
-        (Sharding::Fsdp | Sharding::FsdpGrad | Sharding::FsdpHybrid, _) => Way::Flat,
-        (_, Framework::Litgpt | Framework::LlmFoundry) => Way::Flat,
+        (Sharding::Fsdp | Sharding::FsdpGrad | Sharding::FsdpHybrid, _)
+        | (_, Framework::Litgpt | Framework::LlmFoundry) => Way::Flat,
         (_, Framework::Megatron) => Way::Megatron,
         _ => Way::Zero,
     }

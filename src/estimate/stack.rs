@@ -133,7 +133,7 @@ impl Stack {
             | Framework::Ultralytics => {
                 Self { step: StepImpl::Foreach, kbit_prepare: false, own_kernels: true, ..huggingface }
             }
-            _ => huggingface,
+            Framework::Transformers => huggingface,
         }
     }
 

@@ -52,7 +52,7 @@ impl Layers<'_> {
     }
 
     /// The same before a plain matrix. Megatron's linear layers gather by themselves, keep the part alone and gather again
-    /// in backward (`LinearWithGradAccumulationAndAsyncCommunication` of tensor_parallel/layers.py).
+    /// in backward (`LinearWithGradAccumulationAndAsyncCommunication` of `tensor_parallel/layers.py`).
     pub(crate) fn tokens_for_matrix(&mut self, x: Tensor) -> Tensor {
         if self.config.code.fused_layers { x } else { self.all_tokens(x) }
     }

@@ -34,7 +34,7 @@ pub(super) fn accelerate_fsdp(job: &Job<'_>) -> Recipe {
     out.file("accelerate.yaml")
 }
 
-/// `llamafactory-cli train` (LLaMA-Factory, examples/train_lora, train_full, train_qlora).
+/// `llamafactory-cli train` (LLaMA-Factory, `examples/train_lora` and its neighbours).
 pub(super) fn llama_factory(job: &Job<'_>) -> Recipe {
     let p = job.project;
     let mut out = Lines::default();
