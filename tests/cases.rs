@@ -140,6 +140,18 @@ fn speeds_within_the_bounds() {
     assert!(median.unwrap() <= 20.0 && p90.unwrap() <= 45.0, "{}", performance::closing(&speeds));
 }
 
+/// `nvidia-smi` of one job with nine sets of switches on a V100 and `PyTorch` before 1.11: softmax keeps its input,
+/// gradients are kept between steps, the optimizer's states are cut out of cached blocks.
+#[test]
+fn nine_switches_on_one_card() {
+    let catalog = Catalog::bundled();
+    let measured = score(MEASURED, &catalog);
+    let rows: Vec<_> = measured.iter().filter(|s| s.case.source.contains("perf_train_gpu_one")).collect();
+    let errors: Vec<f64> = rows.iter().filter(|s| s.case.quality == Quality::A).filter_map(|s| s.error()).collect();
+    assert_eq!(errors.len(), 9);
+    assert!(errors.iter().all(|e| e.abs() < 3.0), "{errors:?}");
+}
+
 /// What is held to a bound. All measures of the report can be; a line below is all it takes.
 #[allow(dead_code)]
 #[derive(Clone, Copy, Debug)]
@@ -192,10 +204,10 @@ const BOUNDS: &[(&str, Domain, Measure, f64)] = &[
     ("traced", Domain::Audio, Measure::Estimated, 100.0),
     ("measured", Domain::Llm, Measure::Estimated, 95.0),
     // Goals: 8, 25, 10 and 88 %.
-    ("measured", Domain::Llm, Measure::Median, 8.2),
-    ("measured", Domain::Llm, Measure::P90, 32.0),
-    ("measured", Domain::Llm, Measure::BySource, 11.0),
-    ("measured", Domain::Llm, Measure::Balanced, 75.0),
+    ("measured", Domain::Llm, Measure::Median, 5.5),
+    ("measured", Domain::Llm, Measure::P90, 19.0),
+    ("measured", Domain::Llm, Measure::BySource, 9.5),
+    ("measured", Domain::Llm, Measure::Balanced, 83.0),
 ];
 
 #[test]

@@ -8,7 +8,8 @@ use enough_gpu::network;
 use enough_gpu::network::diffusion::{Latents, diffusion};
 use enough_gpu::project::{Checkpointing, Framework, Lora, LoraTargets, Optimizer, Runtime};
 use enough_gpu::step::{
-    AttentionKernel, Code, Dtype, Loss, Quantization, Shards, StepConfig, StepImpl, Task, Trained, Walk, run,
+    AttentionKernel, Code, Dtype, Loss, Quantization, Shards, StepConfig, StepImpl, Task, Trained, Walk, first_steps,
+    least, run,
 };
 
 fn config(batch: u64, sequence: u64) -> StepConfig {
@@ -236,6 +237,31 @@ fn blocks_of_denoisers_need_not_be_walked() {
                 let variant = StepConfig { shards, accumulation: several(config.accumulation, times), ..*config };
                 assert_eq!(walked.step(&program, &variant), run(&program, &variant, Walk::Ends), "{id}, setting {k}");
             }
+        }
+    }
+}
+
+/// The allocator sees the same step as the sum of live bytes does, and gets through with no more than it likes to hold.
+#[test]
+fn first_steps_are_the_step() {
+    let catalog = Catalog::bundled();
+    for (id, model) in models(&catalog).into_iter().step_by(3) {
+        for (k, config) in settings().into_iter().enumerate() {
+            // Divided steps have an allocator of their own.
+            if config.shards != Shards::default() {
+                continue;
+            }
+            let program = network::language(&model, &config);
+            let peak = run(&program, &config, Walk::Full).peak.0 as f64;
+            let held = first_steps(&program, &config);
+            let ratio = held.allocated.0 as f64 / peak;
+            // Blocks are up to 1 MiB larger than what was asked for; paged states are elsewhere.
+            assert!(
+                ratio < 1.06 && (ratio > 0.98 || config.optimizer == Optimizer::PagedAdamW),
+                "{id} {k}: {ratio:.3}"
+            );
+            let least = least(&program, &config).reserved;
+            assert!(held.allocated <= least && least <= held.reserved, "{id} {k}: {held:?} {least:?}");
         }
     }
 }

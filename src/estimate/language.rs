@@ -345,14 +345,14 @@ const fn band(project: &Project, cards: u64) -> f64 {
     match (project.runtime, project.framework) {
         _ if cards > 1 => SEVERAL_CARDS,
         // 67 rows with PyTorch 1, most of them batches tuned to fill a card.
-        (Runtime::One, _) => 0.27,
+        (Runtime::One, _) => 0.15,
         // 63 rows.
         (_, Framework::Litgpt) => 0.08,
         // 34 rows, most of them rounded to whole gigabytes.
-        (_, Framework::MsSwift) => 0.19,
+        (_, Framework::MsSwift) => 0.18,
         // 20 rows.
         (_, Framework::Torchtune) => 0.15,
-        // Fewer than ten rows each: the 127 rows of all libraries together.
+        // Fewer than ten rows each: the 124 rows of all libraries together.
         _ => 0.14,
     }
 }
