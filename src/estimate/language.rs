@@ -344,14 +344,12 @@ const SEVERAL_CARDS: f64 = 0.14;
 const fn band(project: &Project, cards: u64) -> f64 {
     match (project.runtime, project.framework) {
         _ if cards > 1 => SEVERAL_CARDS,
-        // 67 rows with PyTorch 1, most of them batches tuned to fill a card.
-        (Runtime::One, _) => 0.15,
         // 63 rows.
         (_, Framework::Litgpt) => 0.08,
         // 34 rows, most of them rounded to whole gigabytes.
         (_, Framework::MsSwift) => 0.18,
-        // 20 rows.
-        (_, Framework::Torchtune) => 0.15,
+        // 67 rows with PyTorch 1, most of them batches tuned to fill a card; 20 rows.
+        (Runtime::One, _) | (_, Framework::Torchtune) => 0.15,
         // Fewer than ten rows each: the 124 rows of all libraries together.
         _ => 0.14,
     }
