@@ -5,8 +5,8 @@ use enough_gpu::catalog::{Catalog, LanguageModel};
 use enough_gpu::estimate::{self, CannotEstimate};
 use enough_gpu::step::{StepConfig, Walk};
 
-/// Our figures for what was run.
-pub(crate) fn figures(subject: &Subject, catalog: &Catalog) -> Result<Figures, Reason> {
+/// Our figures for what was run; what a card needs is looked into where it is `judged`.
+pub(crate) fn figures(subject: &Subject, catalog: &Catalog, judged: bool) -> Result<Figures, Reason> {
     match subject {
         Subject::Step { model, config } => step(model, config),
         Subject::Project { project, gpu } => {
@@ -16,7 +16,11 @@ pub(crate) fn figures(subject: &Subject, catalog: &Catalog) -> Result<Figures, R
                 allocated: found.allocated,
                 reserved,
                 smi: reserved + (found.card - found.reserved),
-                card: estimate::needed(project, gpu.as_deref(), catalog).map_err(|why| declined(&why))?,
+                card: if judged {
+                    estimate::needed(project, gpu.as_deref(), catalog).map_err(|why| declined(&why))?
+                } else {
+                    found.card
+                },
                 band: Some(found.band),
                 forward_end: None,
                 steady: None,

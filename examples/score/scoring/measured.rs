@@ -262,12 +262,10 @@ fn default_batch(row: &Row<'_>, framework: Framework, domain: Domain) -> u64 {
         _ if row.text("source").contains("alpaca-lora") => 4,
         // `micro_batch_size` of finetune/lora.py in 2023, when its tutorials were measured.
         Framework::Litgpt => 4,
-        // Every notebook.
-        Framework::Unsloth => 2,
         // `TrainingArguments.per_device_train_batch_size`.
         Framework::Transformers | Framework::LlamaFactory => 8,
-        // recipes/configs.
-        Framework::Torchtune => 2,
+        // Every notebook; recipes/configs.
+        Framework::Unsloth | Framework::Torchtune => 2,
         _ => 1,
     }
 }

@@ -25,7 +25,8 @@ pub(crate) fn score(table: &Table, catalog: &Catalog) -> Vec<Scored> {
         .rows()
         .map(|row| if traced { oracle::case(&row, catalog) } else { measured::case(&row, catalog) })
         .map(|case| {
-            let figures = case.subject.clone().and_then(|subject| engine::figures(&subject, catalog));
+            let judged = case.outcome.is_some() && case.usable.is_some();
+            let figures = case.subject.clone().and_then(|subject| engine::figures(&subject, catalog, judged));
             Scored { case, figures }
         })
         .collect()
