@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod browser;
+mod bundle;
 mod page;
 mod shell;
 mod test;
@@ -14,7 +15,7 @@ use std::process::ExitCode;
 
 const HELP: &str = "\
 cargo xtask serve [--port N]   build the page, serve it on 127.0.0.1 (8080, or the next free port), reload on change
-cargo xtask build              make the deployable page in dist/; it works under any path of any static host
+cargo xtask build              make the page: one file, dist/index.html, for any host, any folder, offline
 cargo xtask test               formatting, lints, native tests, tests in a headless browser, tests of the built page
 cargo xtask help               this text
 
@@ -27,6 +28,8 @@ fn main() -> ExitCode {
     let done = match words.as_slice() {
         ["serve", options @ ..] => page::port(options).and_then(page::serve),
         ["build"] => page::build_with_tools(),
+        // For Trunk alone, so it is not in the help.
+        ["bundle"] => bundle::by_trunk(),
         ["test"] => Ok(test::run()),
         [] | ["help" | "-h" | "--help"] => {
             println!("{HELP}");

@@ -21,14 +21,14 @@ pub fn port(options: &[&str]) -> Outcome<u16> {
     }
 }
 
-/// Makes the deployable page in `dist/`, installing the tools first where they are missing.
+/// Makes the page, `dist/index.html`, installing the tools first where they are missing.
 pub fn build_with_tools() -> Outcome<ExitCode> {
     build(&Tools::make_sure()?)?;
-    say("The page is in dist/: copy that folder to any static host, under any path");
+    say("The page is dist/index.html, one file: put it on any static host, into any folder, or open it as it is");
     Ok(ExitCode::SUCCESS)
 }
 
-/// Makes the deployable page in `dist/`.
+/// Makes the page, `dist/index.html`: Trunk builds it, and calls `bundle` to make it one file.
 pub fn build(tools: &Tools) -> Outcome<()> {
     shell::run(tools.trunk()?.args(["build", "--release"]), "building the page")
 }

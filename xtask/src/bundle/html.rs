@@ -1,0 +1,102 @@
+//! A document as text, changed at the few places that are known. No parser: the document is the project's own.
+
+use crate::shell::Outcome;
+
+/// The text of a document.
+pub(super) struct Html(String);
+
+/// An element found in the text: where it lies, its opening tag and what stands in it.
+pub(super) struct Element<'a> {
+    start: usize,
+    end: usize,
+    pub(super) tag: &'a str,
+    pub(super) content: &'a str,
+}
+
+impl Html {
+    pub(super) fn new(text: &str) -> Self {
+        // As a browser reads it, so that hashes are of what it sees.
+        Self(text.replace("\r\n", "\n"))
+    }
+
+    pub(super) fn text(&self) -> &str {
+        &self.0
+    }
+
+    pub(super) fn into_text(self) -> String {
+        self.0
+    }
+
+    /// The elements of a name whose content is raw text: `script`, `style`.
+    pub(super) fn elements(&self, name: &str) -> Vec<Element<'_>> {
+        let (open, close) = (format!("<{name}"), format!("</{name}>"));
+        let mut found = Vec::new();
+        let mut from = 0;
+        while let Some(start) = self.0[from..].find(&open).map(|at| from + at) {
+            let Some(inside) = self.0[start..].find('>').map(|at| start + at + 1) else { break };
+            let Some(until) = self.0[inside..].find(&close).map(|at| inside + at) else { break };
+            let end = until + close.len();
+            found.push(Element { start, end, tag: &self.0[start..inside], content: &self.0[inside..until] });
+            from = end;
+        }
+        found
+    }
+
+    /// Removes `<link>` elements that name one of these files.
+    pub(super) fn remove_links_to(&mut self, files: &[String]) {
+        let mut from = 0;
+        while let Some(start) = self.0[from..].find("<link").map(|at| from + at) {
+            let Some(end) = self.0[start..].find('>').map(|at| start + at + 1) else { break };
+            if names(&self.0[start..end], files) {
+                self.0.replace_range(start..end, "");
+                from = start;
+            } else {
+                from = end;
+            }
+        }
+    }
+
+    /// Removes scripts that name one of these files.
+    pub(super) fn remove_scripts_with(&mut self, files: &[String]) {
+        let ranges: Vec<_> = self
+            .elements("script")
+            .into_iter()
+            .filter(|script| names(script.tag, files) || names(script.content, files))
+            .map(|script| script.start..script.end)
+            .collect();
+        for range in ranges.into_iter().rev() {
+            self.0.replace_range(range, "");
+        }
+    }
+
+    /// Makes one style sheet of all, in their order, where the first one stands.
+    pub(super) fn merge_styles(&mut self) {
+        let styles = self.elements("style");
+        let sheet: Vec<&str> = styles.iter().map(|style| style.content.trim()).collect();
+        let sheet = format!("<style>{}</style>", sheet.join("\n"));
+        let ranges: Vec<_> = styles.iter().map(|style| style.start..style.end).collect();
+        for (at, range) in ranges.into_iter().enumerate().rev() {
+            self.0.replace_range(range, if at == 0 { &sheet } else { "" });
+        }
+    }
+
+    /// Adds at the end of the body.
+    pub(super) fn append_to_body(&mut self, text: &str) -> Outcome<()> {
+        let end = self.0.rfind("</body>").ok_or("index.html has no </body>: write it, the page's code goes before it.")?;
+        self.0.insert_str(end, text);
+        Ok(())
+    }
+
+    /// Puts the policy behind the character set, before anything it is to govern.
+    pub(super) fn put_policy(&mut self, policy: &str) -> Outcome<()> {
+        let missing = "index.html has no <meta charset>: write it first in the head, the policy goes behind it.";
+        let start = self.0.find("<meta charset").ok_or(missing)?;
+        let end = self.0[start..].find('>').ok_or(missing)? + start + 1;
+        self.0.insert_str(end, &format!("<meta http-equiv=\"Content-Security-Policy\" content=\"{policy}\">"));
+        Ok(())
+    }
+}
+
+fn names(text: &str, files: &[String]) -> bool {
+    files.iter().any(|file| text.contains(file.as_str()))
+}

@@ -1,0 +1,142 @@
+//! Makes the page one file: what Trunk built, with everything inside and nothing to fetch.
+//!
+//! A page from `file://` may neither fetch wasm nor load module files. So the wasm stands in the document as text,
+//! compressed, wasm-bindgen's loader is an inline module, and a policy forbids the page all else.
+
+mod encode;
+mod html;
+mod policy;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use crate::shell::{Outcome, say};
+use html::Html;
+
+/// What starts the page, after the loader and in the same module.
+const START: &str = include_str!("start.js");
+
+/// Called by Trunk once a build is done (see `Trunk.toml`): release builds become one file.
+pub fn by_trunk() -> Outcome<ExitCode> {
+    let told = |name: &str| std::env::var(name).map_err(|_| format!("{name} is not set: `bundle` is called by Trunk."));
+    if told("TRUNK_PROFILE")? == "release" {
+        let html = told("TRUNK_HTML_FILE")?;
+        let html = Path::new(&html).file_name().map_or_else(|| "index.html".into(), PathBuf::from);
+        bundle(Path::new(&told("TRUNK_STAGING_DIR")?), &html)?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Puts everything that lies in a folder into its HTML file, and removes the rest.
+fn bundle(folder: &Path, html: &Path) -> Outcome<()> {
+    let page = folder.join(html);
+    let (loader, wasm) = (only(folder, "js")?, only(folder, "wasm")?);
+    let text = fs::read_to_string(&page).map_err(|error| cannot("read", &page, &error))?;
+    let script = fs::read_to_string(&loader).map_err(|error| cannot("read", &loader, &error))?;
+    let code = fs::read(&wasm).map_err(|error| cannot("read", &wasm, &error))?;
+
+    let whole = single(&text, &[name(&loader), name(&wasm)], &script, &code)?;
+    fs::write(&page, &whole).map_err(|error| cannot("written", &page, &error))?;
+    for part in [&loader, &wasm] {
+        fs::remove_file(part).map_err(|error| cannot("remove", part, &error))?;
+    }
+    if let Some(left) = files(folder)?.into_iter().find(|file| *file != page) {
+        return Err(format!("the page is to be one file, but the build left {} beside it.", left.display()));
+    }
+    let (all, gzipped) = (whole.len(), encode::gzip(whole.as_bytes())?.len());
+    say(&format!("One file: {} kB, {} kB when a host compresses it", kilobytes(all), kilobytes(gzipped)));
+    Ok(())
+}
+
+/// The one file, from Trunk's document, the names it loads, the loader and the wasm.
+fn single(document: &str, loaded: &[String], loader: &str, wasm: &[u8]) -> Outcome<String> {
+    let mut html = Html::new(document);
+    html.remove_links_to(loaded);
+    html.remove_scripts_with(loaded);
+    html.merge_styles();
+    let module = format!("{}\n{START}", loader.trim_end());
+    if let Some(mark) = ["</script", "<!--"].iter().find(|mark| module.to_ascii_lowercase().contains(**mark)) {
+        return Err(format!("the loader contains `{mark}`, which cannot stand inside a script."));
+    }
+    let code = encode::text(&encode::gzip(wasm)?);
+    html.append_to_body(&format!("<script type=\"application/gzip\" id=\"wasm\">{code}</script>"))?;
+    html.append_to_body(&format!("<script type=\"module\">{module}</script>"))?;
+    html.put_policy(&policy::of(&html))?;
+    if let Some(name) = loaded.iter().find(|name| html.text().contains(name.as_str())) {
+        return Err(format!("the page still loads {name}."));
+    }
+    Ok(html.into_text())
+}
+
+fn files(folder: &Path) -> Outcome<Vec<PathBuf>> {
+    let entries = fs::read_dir(folder).map_err(|error| cannot("read", folder, &error))?;
+    Ok(entries.flatten().map(|entry| entry.path()).collect())
+}
+
+/// The only file of a kind in a folder.
+fn only(folder: &Path, extension: &str) -> Outcome<PathBuf> {
+    let mut found: Vec<PathBuf> =
+        files(folder)?.into_iter().filter(|file| file.extension().is_some_and(|e| e == extension)).collect();
+    match (found.pop(), found.is_empty()) {
+        (Some(file), true) => Ok(file),
+        (None, _) => Err(format!("the build left no .{extension} file in {}.", folder.display())),
+        _ => Err(format!("the build left several .{extension} files in {}.", folder.display())),
+    }
+}
+
+fn name(file: &Path) -> String {
+    file.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
+}
+
+fn cannot(done: &str, file: &Path, error: &std::io::Error) -> String {
+    format!("{} cannot be {done}: {error}.", file.display())
+}
+
+fn kilobytes(bytes: usize) -> usize {
+    bytes.div_ceil(1000)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::single;
+
+    const DOCUMENT: &str = "<!doctype html><html><head><meta charset=utf-8><link rel=modulepreload href=./a-1.js \
+        integrity=sha384-x><link rel=icon href=\"data:image/svg+xml,%3Csvg/%3E\"><style>a{b:c}</style><style>d{e:f}\
+        </style><script>early()</script></head><body><p>first</p><script type=module>import init from './a-1.js';\
+        init('./a-1_bg.wasm')</script></body></html>";
+
+    fn whole() -> String {
+        let loaded = ["a-1.js".to_owned(), "a-1_bg.wasm".to_owned()];
+        single(DOCUMENT, &loaded, "export default function __wbg_init() {}", b"\0asm").expect("one file")
+    }
+
+    #[test]
+    fn one_file_holds_everything_and_loads_nothing() {
+        let page = whole();
+        assert!(!page.contains("a-1"), "{page}");
+        assert!(page.contains("<style>a{b:c}\nd{e:f}</style>") && page.contains("rel=icon"), "{page}");
+        assert!(page.contains("id=\"wasm\">") && page.contains("function __wbg_init"), "{page}");
+    }
+
+    #[test]
+    fn the_policy_allows_what_is_inside_and_nothing_else() {
+        let page = whole();
+        let policy = page.split_once("Content-Security-Policy\" content=\"").expect("a policy").1;
+        let policy = policy.split_once('"').expect("its end").0;
+        assert!(policy.starts_with("default-src 'none'; script-src 'wasm-unsafe-eval' 'sha256-"), "{policy}");
+        // Both scripts and the one style sheet; not the wasm, which is data.
+        assert_eq!(policy.matches("'sha256-").count(), 3, "{policy}");
+        assert!(page.find("Content-Security-Policy") < page.find("<style"), "{page}");
+    }
+
+    #[test]
+    fn the_same_parts_make_the_same_bytes() {
+        assert_eq!(whole(), whole());
+    }
+
+    #[test]
+    fn a_loader_that_would_end_its_script_is_refused() {
+        assert!(single(DOCUMENT, &[], "'</script>'", b"").is_err());
+    }
+}
