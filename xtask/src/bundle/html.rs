@@ -82,7 +82,8 @@ impl Html {
 
     /// Adds at the end of the body.
     pub(super) fn append_to_body(&mut self, text: &str) -> Outcome<()> {
-        let end = self.0.rfind("</body>").ok_or("index.html has no </body>: write it, the page's code goes before it.")?;
+        let end =
+            self.0.rfind("</body>").ok_or("index.html has no </body>: write it, the page's code goes before it.")?;
         self.0.insert_str(end, text);
         Ok(())
     }
