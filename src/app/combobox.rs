@@ -180,6 +180,7 @@ pub(super) fn Combobox(field: Field) -> impl IntoView {
                 autocomplete="off"
                 autocapitalize="off"
                 spellcheck="false"
+                disabled=page.is_locked(field)
                 aria-autocomplete="list"
                 aria-expanded=words(move || combo.open.get().to_string())
                 aria-controls=list_id

@@ -99,6 +99,7 @@ fn number_input(page: Page, field: Field) -> AnyView {
                 data-testid=id
                 autocomplete="off"
                 spellcheck="false"
+                disabled=page.is_locked(field)
                 aria-describedby=format!("note-{}", field_id(field))
                 aria-invalid=wrong(page, field)
                 prop:value=words(move || page.shown(field))
@@ -137,6 +138,7 @@ fn select(page: Page, field: Field) -> AnyView {
             <select
                 id=id.clone()
                 data-testid=id
+                disabled=page.is_locked(field)
                 aria-describedby=format!("note-{}", field_id(field))
                 prop:value=words(move || { offered.track(); page.lang.track(); value.get() })
                 on:change=move |event| page.choose(field, &event_target_value(&event))
@@ -159,6 +161,7 @@ fn toggle(page: Page, field: Field) -> AnyView {
                 role="switch"
                 id=id.clone()
                 data-testid=id
+                disabled=page.is_locked(field)
                 aria-describedby=format!("note-{}", field_id(field))
                 prop:checked=when(move || on.get())
                 on:change=move |event| page.choose(field, if event_target_checked(&event) { "on" } else { "off" })

@@ -3,6 +3,7 @@
 use super::live::{click, words};
 use super::page::{Theme, page};
 use super::preferences::{set_language, toggle_theme};
+use super::share::{Share, full};
 use crate::text::{Lang, labels};
 use leptos::prelude::*;
 
@@ -36,6 +37,7 @@ pub(super) fn Header() -> AnyView {
             </h1>
             <p class="tagline">{page.t(labels::TAGLINE)}</p>
             <div class="switches">
+                {if page.frame.with_value(|f| f.embed) { full(page) } else { view! { <Share /> }.into_any() }}
                 <div class="languages" role="group" aria-label=page.t(labels::LANGUAGE)>
                     {language(Lang::Zh, "中文")}
                     {language(Lang::En, "English")}

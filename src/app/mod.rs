@@ -21,11 +21,15 @@
 //! | `cards`, `card-ID-COUNT`, `choose-ID-COUNT`, `cards-all` | ranked cards |
 //! | `free`, `warnings` | free notebooks, warnings about the card |
 //! | `more` | the fold of the further settings |
+//! | `share`, `save`, `sharing`, `share-close` | the buttons in the header and the dialog |
+//! | `link`, `embed-plain`, `embed-fitting`, `copy-ID` | texts to copy in it |
+//! | `unread`, `unread-close`, `full` | what a link said in vain; the way from a frame to the whole page |
 //! | `live` | the polite live region |
 
 // `#[component]` makes public items of whatever it is put on.
 #![allow(unreachable_pub)]
 
+mod address;
 mod answer;
 mod ask;
 mod bar;
@@ -43,6 +47,7 @@ mod options;
 mod page;
 mod preferences;
 mod settings;
+mod share;
 mod sign;
 mod term;
 mod timeline;
@@ -58,24 +63,33 @@ pub fn mount() {
     let document = leptos::prelude::document();
     let place = document.get_element_by_id("app").or_else(|| document.body().map(Into::into));
     if let Some(place) = place.and_then(|p| leptos::wasm_bindgen::JsCast::dyn_into::<HtmlElement>(p).ok()) {
-        mount_at(place, Engine::default()).forget();
+        // A document that was saved when the page ran is mounted like a new one.
+        place.set_inner_html("");
+        mount_to(place, || app(Engine::default(), true)).forget();
     }
 }
 
-/// Puts the page into an element, in place of what is there, with an engine of the caller's choice.
+/// Puts the page into an element, in place of what is there, with an engine of the caller's choice. It leaves the
+/// address and the project of the last visit alone.
 pub fn mount_at(place: HtmlElement, engine: Engine) -> UnmountHandle<impl Mountable> {
     place.set_inner_html("");
-    mount_to(place, move || app(engine))
+    mount_to(place, move || app(engine, false))
 }
 
-fn app(engine: Engine) -> impl IntoView {
+fn app(engine: Engine, addressed: bool) -> impl IntoView {
     let page = Page::new(engine);
     provide_context(page);
+    preferences::settle(page);
+    if addressed {
+        address::settle(page);
+        address::follow(page);
+    }
     preferences::follow(page);
     view! {
         <a class="skip" href="#answer">{page.t(crate::text::labels::SKIP)}</a>
         <header::Header />
         <main class="page">
+            <share::Unread />
             <ask::Ask />
             <settings::Settings />
             <answer::Answer />

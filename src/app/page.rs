@@ -3,6 +3,7 @@
 use crate::advise::{self, Advice, FixKind};
 use crate::catalog::Catalog;
 use crate::estimate::CannotEstimate;
+use crate::project::link::Unread;
 use crate::project::{Applied, Field, FieldError, Project, Relevant, Typed, apply, fields, priced_card, relevant};
 use crate::text::{self, Answer, Lang, Message, featured};
 use crate::units::{Currency, Date};
@@ -46,6 +47,15 @@ pub struct Change {
     pub after: Project,
 }
 
+/// The page as a frame of another page.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Frame {
+    /// It is the compact form.
+    pub embed: bool,
+    /// Fields that stay as the link says.
+    pub locked: Vec<Field>,
+}
+
 /// The signals of the page.
 #[derive(Clone, Copy)]
 pub struct Page {
@@ -61,6 +71,12 @@ pub struct Page {
     pub errors: RwSignal<BTreeMap<Field, FieldError>>,
     /// Fixes applied, the latest last.
     pub changes: RwSignal<Vec<Change>>,
+    /// What its link said that was not understood.
+    pub unread: RwSignal<Vec<Unread>>,
+    /// The field that was typed into last, where nothing else was done since.
+    pub typing: StoredValue<Option<Field>>,
+    /// Whether and how it stands in another page.
+    pub frame: StoredValue<Frame>,
     /// The advice for the project.
     pub advice: Memo<Result<Advice, CannotEstimate>>,
     /// The advice in words.
@@ -88,6 +104,9 @@ impl Page {
             typed: RwSignal::default(),
             errors: RwSignal::default(),
             changes: RwSignal::default(),
+            unread: RwSignal::default(),
+            typing: StoredValue::default(),
+            frame: StoredValue::default(),
             advice,
             answer,
             relevant: Memo::new(move |_| project.with(|p| relevant(p, catalog))),
@@ -123,6 +142,7 @@ impl Page {
 
     /// Takes a keystroke in a field.
     pub fn type_into(self, field: Field, raw: String) {
+        self.typing.set_value(Some(field));
         self.typed.update(|t| {
             t.insert(field, raw);
         });
@@ -167,9 +187,33 @@ impl Page {
         self.changes.set(rest);
     }
 
-    /// Puts another project in place; texts stay where their field did not change.
+    /// Opens a project as a link tells it.
+    pub fn open(self, project: Project) {
+        self.typed.set(Typed::new());
+        self.errors.set(BTreeMap::new());
+        self.changes.set(Vec::new());
+        self.typing.set_value(None);
+        self.project.set(project);
+    }
+
+    /// Whether a field stays as it is.
+    pub fn is_locked(self, field: Field) -> bool {
+        self.frame.with_value(|f| f.locked.contains(&field))
+    }
+
+    /// Whether a project leaves the locked fields as they are.
+    pub fn allows(self, next: &Project) -> bool {
+        let same = |field: &Field| self.project.with_untracked(|p| fields::get(p, *field) == fields::get(next, *field));
+        self.frame.with_value(|f| f.locked.iter().all(same))
+    }
+
+    /// Puts another project in place, where it leaves the locked fields alone; texts stay where their field did not change.
     fn replace(self, next: &Project) {
+        self.typing.set_value(None);
         let before = self.project.get_untracked();
+        if !self.allows(next) {
+            return;
+        }
         // A price that was typed belongs to its card.
         let same_card = priced_card(&before) == priced_card(next);
         let stays = |field: Field| same_card || !matches!(field, Field::PriceRent | Field::PriceNew | Field::PriceUsed);

@@ -8,13 +8,17 @@ use web_sys::Storage;
 const LANG_KEY: &str = "enough-gpu.lang";
 const THEME_KEY: &str = "enough-gpu.theme";
 
-/// Sets language and colours, and keeps the document in step with them.
-pub(super) fn follow(page: Page) {
+/// Sets language and colours as they were chosen before, else as the browser says.
+pub(super) fn settle(page: Page) {
     let lang = stored(LANG_KEY).and_then(|tag| Lang::from_tag(&tag)).unwrap_or_else(browser_language);
     page.lang.set(lang);
     page.project.update(|p| p.budget.currency = usual_currency(lang));
     let theme = stored(THEME_KEY).map_or_else(system_theme, |id| if id == "dark" { Theme::Dark } else { Theme::Light });
     page.theme.set(theme);
+}
+
+/// Keeps the document in step with language and colours.
+pub(super) fn follow(page: Page) {
     Effect::new(move |_| {
         let lang = page.lang.get();
         if let Some(root) = document().document_element() {
@@ -58,23 +62,23 @@ fn storage() -> Option<Storage> {
     window().local_storage().ok().flatten()
 }
 
-fn stored(key: &str) -> Option<String> {
+pub(super) fn stored(key: &str) -> Option<String> {
     storage()?.get_item(key).ok().flatten()
 }
 
-fn store(key: &str, value: &str) {
+pub(super) fn store(key: &str, value: &str) {
     if let Some(storage) = storage() {
         let _ = storage.set_item(key, value);
     }
 }
 
 /// The first of the browser's languages that the page speaks; English for readers of neither.
-fn browser_language() -> Lang {
+pub(super) fn browser_language() -> Lang {
     let languages = window().navigator().languages();
     languages.iter().filter_map(|l| l.as_string()).find_map(|tag| Lang::from_tag(&tag)).unwrap_or(Lang::En)
 }
 
-fn system_theme() -> Theme {
+pub(super) fn system_theme() -> Theme {
     let dark = window().match_media("(prefers-color-scheme: dark)").ok().flatten().is_some_and(|m| m.matches());
     if dark { Theme::Dark } else { Theme::Light }
 }

@@ -132,6 +132,21 @@ messages! {
     GIB_TITLE = "GiB 和 GB", "GiB and GB";
     GIB = "这里的 GiB 是 2 的 30 次方字节，和 nvidia-smi、PyTorch 报的一样。盒子上写的 24 GB，到 PyTorch 手里大约 23.6 GiB。",
         "A GiB here is 2 to the 30th bytes, as nvidia-smi and PyTorch count. Of the 24 GB on the box PyTorch gets about 23.6 GiB.";
+    SHARE_PAGE = "分享", "Share";
+    SHARE_NOTE = "复制这个项目的链接", "Copy the link to this project";
+    LINK = "这个项目的链接", "The link to this project";
+    LINK_COPIED = "链接已复制", "Link copied";
+    SAVE = "保存", "Save";
+    SAVE_NOTE = "存成一个文件，断网也能打开", "Save as one file that opens offline";
+    EMBED = "嵌入", "Embed";
+    EMBED_NOTE = "放进你的文章", "Put it into your post";
+    EMBED_PLAIN = "框，高度固定", "A frame of fixed height";
+    EMBED_FITTING = "框，高度自动合适", "A frame that fits its height";
+    EMBED_LOCK = "要让读者改不了某几项，在地址里加 &lock=model,method 这样的键名。", "To keep readers from changing some settings, add their keys to the address, as in &lock=model,method.";
+    EMBED_WHERE = "把地址换成你放这个文件的地方。", "Replace the address with the place where you host this file.";
+    OPEN_FULL = "打开完整版", "Open the full page";
+    CLOSE = "关闭", "Close";
+    UNREAD = "链接里有几处没看懂，其余的都用上了", "Some parts of the link were not understood; the rest is in use";
     FP16_INSTEAD = "精度改 fp16", "set fp16";
     OVER_BUDGET = "超预算", "over budget";
     FREE_MORE = "看全部免费平台", "Show all free platforms";

@@ -18,6 +18,7 @@ mod names;
 mod next;
 pub mod numbers;
 mod oom;
+pub mod share;
 
 pub use answer::{Answer, Tone, answer, cannot_estimate};
 pub use cards::{

@@ -1,7 +1,7 @@
 //! The page as a person meets it.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use base64::Engine as _;
@@ -77,10 +77,29 @@ impl Page {
 
     /// A browser that has not gone to the page yet.
     pub fn blank(test: &str, language: Language, window: Window) -> Self {
-        let dist = setting("PAGE_TESTS_DIST");
-        let dist = Path::new(&dist);
-        assert!(dist.join("index.html").is_file(), "there is no built page in {}", dist.display());
-        let page = Self { test: test.to_owned(), address: serve(dist), driver: Driver::start() };
+        Self::blank_at(test, language, window, serve(built().parent().expect("its folder")))
+    }
+
+    /// A browser before a folder on a server that holds the page and these files; it has gone nowhere yet.
+    pub fn beside(test: &str, language: Language, window: Window, files: &[(&str, &str)]) -> Self {
+        let folder = folder(test);
+        fs::copy(built(), folder.join("index.html")).expect("the page is copied");
+        for (name, text) in files {
+            fs::write(folder.join(name), text).expect("a file beside the page");
+        }
+        Self::blank_at(test, language, window, serve(&folder))
+    }
+
+    /// A browser before a document of this text that lies on its own as a file; it has not been opened yet.
+    pub fn file(test: &str, language: Language, window: Window, text: &str) -> Self {
+        let file = folder(test).join("显卡 够用吗.html");
+        fs::write(&file, text).expect("a file");
+        let address = url::Url::from_file_path(&file).expect("the address of a file");
+        Self::blank_at(test, language, window, address.into())
+    }
+
+    fn blank_at(test: &str, language: Language, window: Window, address: String) -> Self {
+        let page = Self { test: test.to_owned(), address, driver: Driver::start() };
 
         let agent = page.script("return navigator.userAgent");
         let spoken = json!({"userAgent": agent, "acceptLanguage": language.accepted()});
@@ -105,6 +124,23 @@ impl Page {
     /// A command of Chromium's own protocol, for what no person can do by hand (`Emulation.setScriptExecutionDisabled`).
     pub fn chromium(&self, command: &str, parameters: &Value) -> Value {
         self.driver.chromium(command, parameters)
+    }
+
+    /// Goes into the frame that `css` selects: everything after happens in there.
+    pub fn enter(&self, css: &str) {
+        self.with(css, |element| async move { element.enter_frame().await });
+    }
+
+    /// Goes back from a frame to the page that it stands in.
+    pub fn leave(&self) {
+        let done = self.driver.run(|client| async move { client.enter_parent_frame().await });
+        done.unwrap_or_else(|error| self.fail(&format!("the frame cannot be left: {error}")));
+    }
+
+    /// Goes a step back in the browser's history.
+    pub fn back(&self) {
+        let done = self.driver.run(|client| async move { client.back().await });
+        done.unwrap_or_else(|error| self.fail(&format!("there is no way back: {error}")));
     }
 
     /// Loads the page anew.
@@ -302,6 +338,21 @@ impl Page {
         }
         panic!("{}: {sentence} (see target/screenshots/failed-{}.png)", self.test, self.test)
     }
+}
+
+/// The built page.
+pub fn built() -> PathBuf {
+    let file = Path::new(&setting("PAGE_TESTS_DIST")).join("index.html");
+    assert!(file.is_file(), "there is no built page at {}", file.display());
+    file
+}
+
+/// A folder for the files of one test, empty.
+fn folder(test: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/page-tests").join(test);
+    let _ = fs::remove_dir_all(&folder);
+    fs::create_dir_all(&folder).expect("a folder for a test");
+    folder.canonicalize().expect("a folder for a test")
 }
 
 /// Writes `@name` as the selector of a `data-testid`.
