@@ -274,7 +274,7 @@ fn read_number(field: Field, range: Range, raw: &str) -> Result<Option<f64>, Fie
 
 /// `832x480` as the side of a square with as many pixels.
 fn side(raw: &str) -> Option<f64> {
-    let lower = raw.to_lowercase();
+    let lower = raw.to_ascii_lowercase();
     let (width, height) = lower.split_once(['x', '×', '*', 'Ｘ', 'ｘ'])?;
     let width = number::parse(width, Kilo::Binary).ok()?;
     let height = number::parse(height, Kilo::Binary).ok()?;
@@ -323,7 +323,7 @@ fn set_price(project: &mut Project, kind: PriceKind, value: Option<f64>) {
 }
 
 fn read_switch(raw: &str) -> Result<bool, FieldError> {
-    match raw.trim().to_lowercase().as_str() {
+    match raw.trim().to_ascii_lowercase().as_str() {
         "on" | "true" | "yes" | "1" | "开" | "是" => Ok(true),
         "off" | "false" | "no" | "0" | "关" | "否" => Ok(false),
         _ => Err(FieldError::Unknown { suggestions: vec!["on".to_string(), "off".to_string()] }),
@@ -384,7 +384,7 @@ fn find_gpu<'a>(raw: &str, catalog: &'a Catalog) -> Option<&'a Gpu> {
 
 /// Sets a field that names a row of the catalog, by its id or by a name that can mean nothing else.
 fn set_row(project: &mut Project, field: Field, raw: &str, catalog: &Catalog) -> Result<(), FieldError> {
-    let same = |name: &str| !raw.is_empty() && name.to_lowercase() == raw.to_lowercase();
+    let same = |name: &str| !raw.is_empty() && name.to_ascii_lowercase() == raw.to_ascii_lowercase();
     match field {
         Field::Gpu => match find_gpu(raw, catalog) {
             Some(gpu) => (project.hardware.gpu, project.hardware.no_gpu) = (gpu.id.to_string(), false),

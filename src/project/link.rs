@@ -142,7 +142,7 @@ impl Link {
                 .filter(|part| !part.is_empty())
                 .map(|part| {
                     let (key, value) = part.split_once('=').unwrap_or((part, ""));
-                    Part { key: decoded(key).trim().to_lowercase(), value: decoded(value), in_query }
+                    Part { key: decoded(key).trim().to_ascii_lowercase(), value: decoded(value), in_query }
                 })
                 .collect()
         };

@@ -90,7 +90,7 @@ fn alike<'a, T>(
 
 /// Lower case without separators.
 fn plain(text: &str) -> String {
-    text.to_lowercase().chars().filter(|c| c.is_alphanumeric() || *c == '.').collect()
+    text.to_ascii_lowercase().chars().filter(|c| c.is_alphanumeric() || *c == '.').collect()
 }
 
 /// Neighbouring characters, without case and separators.

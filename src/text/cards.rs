@@ -211,7 +211,7 @@ pub fn free_limits(lang: Lang, free: &FreeChoice) -> String {
 
 fn capital(text: &str) -> String {
     let mut letters = text.chars();
-    letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
+    letters.next().map(|first| std::iter::once(first.to_ascii_uppercase()).chain(letters).collect()).unwrap_or_default()
 }
 
 /// The month of a fact, with `~` where nobody saw it written down.

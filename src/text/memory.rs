@@ -108,7 +108,7 @@ pub fn why(lang: Lang, project: &Project, memory: &MemoryEstimate, catalog: &Cat
 fn named(lang: Lang, part: Part) -> String {
     let name = self::part(part).text(lang);
     match lang {
-        Lang::En => name.to_lowercase(),
+        Lang::En => name.to_ascii_lowercase(),
         Lang::Zh if name.starts_with(|c: char| c.is_ascii()) => format!(" {name}"),
         Lang::Zh => name.to_string(),
     }

@@ -64,7 +64,7 @@ const NO_GPU: &[&str] = &[
 
 /// Whether a text says that there is no card to train on.
 pub fn says_no_gpu(text: &str) -> bool {
-    NO_GPU.contains(&text.trim().to_lowercase().as_str())
+    NO_GPU.contains(&text.trim().to_ascii_lowercase().as_str())
 }
 
 /// A name between Chinese words: with a space beside each end that is Latin.

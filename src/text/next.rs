@@ -228,7 +228,7 @@ fn uncapital(text: &str) -> String {
     if text.chars().nth(1).is_some_and(char::is_uppercase) {
         return text.to_string();
     }
-    letters.next().map(|first| first.to_lowercase().chain(letters).collect()).unwrap_or_default()
+    letters.next().map(|first| std::iter::once(first.to_ascii_lowercase()).chain(letters).collect()).unwrap_or_default()
 }
 
 /// Somewhere else: a free notebook, a rental, a card to buy.

@@ -59,8 +59,8 @@ fn single(document: &str, loaded: &[String], loader: &str, wasm: &[u8]) -> Outco
     if let Some(mark) = ["</script", "<!--"].iter().find(|mark| module.to_ascii_lowercase().contains(**mark)) {
         return Err(format!("the loader contains `{mark}`, which cannot stand inside a script."));
     }
-    let code = encode::text(&encode::gzip(wasm)?);
-    html.append_to_body(&format!("<script type=\"application/gzip\" id=\"wasm\">{code}</script>"))?;
+    let code = encode::text(&encode::lzma(wasm)?);
+    html.append_to_body(&format!("<script type=\"text/plain\" id=\"wasm\">{code}</script>"))?;
     html.append_to_body(&format!("<script type=\"module\">{module}</script>"))?;
     html.put_policy(&policy::of(&html))?;
     if let Some(name) = loaded.iter().find(|name| html.text().contains(name.as_str())) {
