@@ -92,7 +92,7 @@ pub(super) fn written(page: Page) -> String {
     let mut text = page.project.with_untracked(|p| link::write(p, usual_currency(lang), page.catalog));
     // A reader's own language is better than the writer's, unless the writer chose one.
     if lang != browser_language() {
-        text.push_str("&lang=");
+        text.push_str(if text.is_empty() { "lang=" } else { "&lang=" });
         text.push_str(lang.id());
     }
     text

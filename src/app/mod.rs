@@ -88,8 +88,8 @@ fn app(engine: Engine, addressed: bool) -> impl IntoView {
     view! {
         <a class="skip" href="#answer">{page.t(crate::text::labels::SKIP)}</a>
         <header::Header />
+        <share::Unread />
         <main class="page">
-            <share::Unread />
             <ask::Ask />
             <settings::Settings />
             <answer::Answer />

@@ -51,7 +51,7 @@ pub(super) fn Share() -> AnyView {
             {snippet(page, labels::EMBED_FITTING, "embed-fitting", move || format!("{}\n{}", frame(page, &link.get()), share::RESIZER))}
             {snippet(page, labels::EMBED_PLAIN, "embed-plain", move || frame(page, &link.get()))}
             <p class="quiet" hidden=hosted().is_some()>{page.t(labels::EMBED_WHERE)}</p>
-            <p class="quiet">{page.t(labels::EMBED_LOCK)}</p>
+            <p class="quiet">{page.t(labels::EMBED_LOCK)}" "<code>{share::LOCK}</code></p>
             <dl>{part(move || hosts(page))}</dl>
         </dialog>
     }

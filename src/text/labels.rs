@@ -142,7 +142,7 @@ messages! {
     EMBED_NOTE = "放进你的文章", "Put it into your post";
     EMBED_PLAIN = "框，高度固定", "A frame of fixed height";
     EMBED_FITTING = "框，高度自动合适", "A frame that fits its height";
-    EMBED_LOCK = "要让读者改不了某几项，在地址里加 &lock=model,method 这样的键名。", "To keep readers from changing some settings, add their keys to the address, as in &lock=model,method.";
+    EMBED_LOCK = "要让读者改不了某几项，把它们的键名加进地址：", "To keep readers from changing some settings, add their keys to the address:";
     EMBED_WHERE = "把地址换成你放这个文件的地方。", "Replace the address with the place where you host this file.";
     OPEN_FULL = "打开完整版", "Open the full page";
     CLOSE = "关闭", "Close";

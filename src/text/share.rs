@@ -42,6 +42,9 @@ pub fn file_name(lang: Lang, project: &Project, catalog: &Catalog) -> String {
 /// The address of the page, where it is not known: opened from a file.
 pub const SOMEWHERE: &str = "https://example.org/enough-gpu/";
 
+/// What keeps settings of a frame as they are, as an example.
+pub const LOCK: &str = "&lock=model,method";
+
 /// A frame for another page. `address` ends in its link.
 pub fn frame(lang: Lang, address: &str, name: &str) -> String {
     let title = format!("{} · {name}", labels::TITLE.text(lang)).replace('&', "&amp;").replace('"', "&quot;");

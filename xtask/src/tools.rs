@@ -46,9 +46,22 @@ impl Tools {
             .env("PATH", shell::path_with([self.wasm_bindgen.as_path()])?)
             // Trunk reads NO_COLOR as true or false and refuses the usual 1.
             .env_remove("NO_COLOR")
-            .env("TRUNK_SKIP_VERSION_CHECK", "true");
+            .env("TRUNK_SKIP_VERSION_CHECK", "true")
+            .env("CARGO_ENCODED_RUSTFLAGS", flags().join("\u{1f}"));
         Ok(command)
     }
+}
+
+/// What the page is compiled with: in place of the flags in `.cargo/config.toml`, which are for everything else.
+fn flags() -> Vec<String> {
+    // Leptos: one type of view for all components, instead of the framework's code once for each.
+    let mut flags = vec!["--cfg=erase_components".to_owned()];
+    // The places of the dependencies stand in messages of panics: no machine's paths in the page, and the same bytes
+    // from every machine.
+    if let Some(home) = cargo_home() {
+        flags.push(format!("--remap-path-prefix={}=", home.join("registry").join("src").display()));
+    }
+    flags
 }
 
 fn make_sure_of_target() -> Outcome<()> {
@@ -104,8 +117,12 @@ fn locked_version(lock: &str, package: &str) -> Option<String> {
 
 /// The folder for tools that had to be built, shared by all clones of this user.
 fn home() -> Option<PathBuf> {
+    Some(cargo_home()?.join("tools"))
+}
+
+fn cargo_home() -> Option<PathBuf> {
     let cargo_home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
-    Some(cargo_home.or_else(|| Some(std::env::home_dir()?.join(".cargo")))?.join("tools"))
+    cargo_home.or_else(|| Some(std::env::home_dir()?.join(".cargo")))
 }
 
 /// Where each version of a tool is installed: a folder of its own, so that projects with other versions do not fight.

@@ -44,18 +44,19 @@ fn bundle(folder: &Path, html: &Path) -> Outcome<()> {
     if let Some(left) = files(folder)?.into_iter().find(|file| *file != page) {
         return Err(format!("the page is to be one file, but the build left {} beside it.", left.display()));
     }
-    let (all, gzipped) = (whole.len(), encode::gzip(whole.as_bytes())?.len());
-    say(&format!("One file: {} kB, {} kB when a host compresses it", kilobytes(all), kilobytes(gzipped)));
+    let (all, gzipped) = (kilobytes(whole.len()), kilobytes(encode::gzip(whole.as_bytes())?.len()));
+    say(&format!("One file: {all} kB, {gzipped} kB when a host compresses it; the same commit gives the same bytes:"));
+    say(&format!("SHA-256 {}", policy::sha256(whole.as_bytes())));
     Ok(())
 }
 
 /// The one file, from Trunk's document, the names it loads, the loader and the wasm.
-fn single(document: &str, loaded: &[String], loader: &str, wasm: &[u8]) -> Outcome<String> {
+fn single(document: &str, files: &[String], loader: &str, wasm: &[u8]) -> Outcome<String> {
     let mut html = Html::new(document);
-    html.remove_links_to(loaded);
-    html.remove_scripts_with(loaded);
+    html.remove_links_to(files);
+    html.remove_scripts_with(files);
     html.merge_styles();
-    let module = format!("{}\n{START}", loader.trim_end());
+    let module = format!("{}\n{}", without_comments(loader), without_comments(START));
     if let Some(mark) = ["</script", "<!--"].iter().find(|mark| module.to_ascii_lowercase().contains(**mark)) {
         return Err(format!("the loader contains `{mark}`, which cannot stand inside a script."));
     }
@@ -63,10 +64,25 @@ fn single(document: &str, loaded: &[String], loader: &str, wasm: &[u8]) -> Outco
     html.append_to_body(&format!("<script type=\"text/plain\" id=\"wasm\">{code}</script>"))?;
     html.append_to_body(&format!("<script type=\"module\">{module}</script>"))?;
     html.put_policy(&policy::of(&html))?;
-    if let Some(name) = loaded.iter().find(|name| html.text().contains(name.as_str())) {
+    if let Some(name) = files.iter().find(|name| html.text().contains(name.as_str())) {
         return Err(format!("the page still loads {name}."));
     }
     Ok(html.into_text())
+}
+
+/// A script without lines that are comments and without the space before lines. It is the loader's and the project's own:
+/// no text in it runs over several lines.
+fn without_comments(script: &str) -> String {
+    let mut inside = false;
+    let mut lines = Vec::new();
+    for line in script.lines().map(str::trim) {
+        inside |= line.starts_with("/*");
+        if !inside && !line.is_empty() && !line.starts_with("//") {
+            lines.push(line);
+        }
+        inside &= !line.ends_with("*/");
+    }
+    lines.join("\n")
 }
 
 fn files(folder: &Path) -> Outcome<Vec<PathBuf>> {
@@ -133,6 +149,12 @@ mod tests {
     #[test]
     fn the_same_parts_make_the_same_bytes() {
         assert_eq!(whole(), whole());
+    }
+
+    #[test]
+    fn comments_stay_out() {
+        let script = "/**\n * What.\n */\nfunction f() {\n    // why\n    return 1; /* inline */\n}\n";
+        assert_eq!(super::without_comments(script), "function f() {\nreturn 1; /* inline */\n}");
     }
 
     #[test]
