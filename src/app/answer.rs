@@ -8,7 +8,7 @@ use super::sign::{sign, tone_id};
 use super::timeline::Timeline;
 use crate::advise::{FixKind, Verdict};
 use crate::catalog::Vendor;
-use crate::project::Project;
+use crate::project::{Field, Project};
 use crate::text::{self, Action, labels};
 use crate::units::Bytes;
 use gloo::timers::callback::Timeout;
@@ -95,7 +95,7 @@ fn NextStep() -> AnyView {
                 type="button"
                 class="primary"
                 data-testid="next-apply"
-                hidden=when(move || next.with(|n| n.action == Action::None))
+                hidden=when(move || next.with(|n| !allowed(page, &n.action)))
                 on:click=click(act)
             >
                 {word}
@@ -103,6 +103,18 @@ fn NextStep() -> AnyView {
         </div>
     }
     .into_any()
+}
+
+/// Whether there is something to do, and it leaves locked fields alone.
+fn allowed(page: Page, action: &Action) -> bool {
+    let allows = |project: Option<&Project>| project.is_some_and(|project| page.allows(project));
+    page.advice.with(|advice| match (action, advice) {
+        (Action::Card(_), _) => !page.is_locked(Field::Gpu),
+        (Action::UseFully { .. }, _) => !page.is_locked(Field::MicroBatch) && !page.is_locked(Field::Accumulation),
+        (Action::Fix(at), Ok(advice)) => allows(advice.fixes.get(*at).map(|fix| &fix.project)),
+        (Action::MakeItFit, Ok(advice)) => allows(advice.make_it_fit.as_ref().map(|plan| &plan.project)),
+        _ => false,
+    })
 }
 
 /// The message people know, with the numbers of this project.

@@ -174,6 +174,9 @@ impl Page {
 
     /// Applies a changed project, and remembers the way back.
     pub fn apply_fix(self, kinds: Vec<FixKind>, after: Project) {
+        if !self.allows(&after) {
+            return;
+        }
         let before = self.project.get_untracked();
         self.replace(&after);
         self.changes.update(|c| c.push(Change { kinds, before, after }));
