@@ -14,6 +14,7 @@
 //! | `have`, `count`, `desktop`, `sharding` | the cards; `have=none` for no GPU |
 //! | `budget`, `currency` | the money |
 //! | `electricity-in`, `electricity`, `cny-per-usd`, `hours-a-week` | prices that the person knows better |
+//! | `rent`, `price-new`, `price-used` | what the card costs, or the one that `price-card` names; prices of more cards stay behind |
 //! | `lang`, `theme` | `zh` or `en`; `light` or `dark` |
 //! | `embed`, `lock` | the compact form for a frame in another page; keys that its reader cannot change: `lock=model,method` |
 
@@ -23,54 +24,72 @@ use crate::catalog::Catalog;
 use crate::units::Currency;
 use std::fmt::Write as _;
 
-/// Keys and their fields, in the order they are written.
-pub const KEYS: &[(&str, Field)] = &[
-    ("preset", Field::Preset),
-    ("model", Field::Model),
-    ("layers", Field::CustomLayers),
-    ("hidden", Field::CustomHidden),
-    ("intermediate", Field::CustomIntermediate),
-    ("heads", Field::CustomHeads),
-    ("kv-heads", Field::CustomKvHeads),
-    ("vocab", Field::CustomVocab),
-    ("method", Field::Method),
-    ("rank", Field::LoraRank),
-    ("targets", Field::LoraTargets),
-    ("dropout", Field::LoraDropout),
-    ("frozen", Field::FrozenShare),
-    ("precision", Field::Precision),
-    ("base", Field::Base),
-    ("optimizer", Field::Optimizer),
-    ("optimizer-impl", Field::OptimizerImpl),
-    ("checkpointing", Field::Checkpointing),
-    ("attention", Field::Attention),
-    ("loss", Field::Loss),
-    ("batch", Field::MicroBatch),
-    ("accumulation", Field::Accumulation),
-    ("seq", Field::Sequence),
-    ("side", Field::ImageSide),
-    ("frames", Field::Frames),
-    ("seconds", Field::AudioSeconds),
-    ("cached-latents", Field::CachedLatents),
-    ("block-swap", Field::BlockSwap),
-    ("ema", Field::Ema),
-    ("offload", Field::Offload),
-    ("objective", Field::Objective),
-    ("task", Field::Task),
-    ("framework", Field::Framework),
-    ("samples", Field::Samples),
-    ("epochs", Field::Epochs),
-    ("have", Field::Gpu),
-    ("count", Field::Count),
-    ("desktop", Field::Desktop),
-    ("sharding", Field::Sharding),
-    ("budget", Field::BudgetLimit),
-    ("currency", Field::Currency),
-    ("electricity-in", Field::Place),
-    ("electricity", Field::Electricity),
-    ("cny-per-usd", Field::ExchangeRate),
-    ("hours-a-week", Field::HoursAWeek),
-];
+/// One list for both directions; a field without a key does not compile.
+macro_rules! keys {
+    ($($key:literal = $field:ident,)+) => {
+        /// Keys and their fields, in the order they are written.
+        pub const KEYS: &[(&str, Field)] = &[$(($key, Field::$field),)+];
+
+        /// The key of a field.
+        pub const fn key_of(field: Field) -> &'static str {
+            match field {
+                $(Field::$field => $key,)+
+            }
+        }
+    };
+}
+
+keys! {
+    "preset" = Preset,
+    "model" = Model,
+    "layers" = CustomLayers,
+    "hidden" = CustomHidden,
+    "intermediate" = CustomIntermediate,
+    "heads" = CustomHeads,
+    "kv-heads" = CustomKvHeads,
+    "vocab" = CustomVocab,
+    "method" = Method,
+    "rank" = LoraRank,
+    "targets" = LoraTargets,
+    "dropout" = LoraDropout,
+    "frozen" = FrozenShare,
+    "precision" = Precision,
+    "base" = Base,
+    "optimizer" = Optimizer,
+    "optimizer-impl" = OptimizerImpl,
+    "checkpointing" = Checkpointing,
+    "attention" = Attention,
+    "loss" = Loss,
+    "batch" = MicroBatch,
+    "accumulation" = Accumulation,
+    "seq" = Sequence,
+    "side" = ImageSide,
+    "frames" = Frames,
+    "seconds" = AudioSeconds,
+    "cached-latents" = CachedLatents,
+    "block-swap" = BlockSwap,
+    "ema" = Ema,
+    "offload" = Offload,
+    "objective" = Objective,
+    "task" = Task,
+    "framework" = Framework,
+    "samples" = Samples,
+    "epochs" = Epochs,
+    "have" = Gpu,
+    "count" = Count,
+    "desktop" = Desktop,
+    "sharding" = Sharding,
+    "budget" = BudgetLimit,
+    "currency" = Currency,
+    "electricity-in" = Place,
+    "electricity" = Electricity,
+    "cny-per-usd" = ExchangeRate,
+    "hours-a-week" = HoursAWeek,
+    "price-card" = PriceCard,
+    "rent" = PriceRent,
+    "price-new" = PriceNew,
+    "price-used" = PriceUsed,
+}
 
 /// A switch of a custom model that the form does not ask for.
 const TIED: &str = "tied";
@@ -247,8 +266,8 @@ pub fn write(project: &Project, usual: Currency, catalog: &Catalog) -> String {
     }
     for (key, field) in KEYS.iter().filter(|(_, field)| !matches!(field, Field::Preset | Field::Model)) {
         let value = exact(project, *field);
-        let with_limit = *field == Field::Currency && project.budget.limit.is_some();
-        if with_limit || value != exact(&so_far, *field) {
+        let counts = *field == Field::Currency && (project.budget.limit.is_some() || project.prices.edited());
+        if counts || value != exact(&so_far, *field) {
             add(key, &value);
         }
     }
@@ -296,11 +315,6 @@ const fn is_custom(field: Field) -> bool {
 fn field_of(key: &str) -> Option<Field> {
     let key = key.trim();
     KEYS.iter().find(|(known, _)| *known == key).map(|(_, field)| *field)
-}
-
-/// The key of a field.
-pub fn key_of(field: Field) -> &'static str {
-    KEYS.iter().find(|(_, known)| *known == field).map_or("", |(key, _)| key)
 }
 
 /// Signs that stand for themselves in a query and in a fragment alike (RFC 3986, unreserved and some more).
