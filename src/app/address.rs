@@ -56,7 +56,8 @@ pub(super) fn follow(page: Page) {
         page.lang.track();
         let (now, before) = (written(page), last.get_value());
         if let Some(root) = document().document_element() {
-            let _ = root.set_attribute(IN_DOCUMENT, &format!("{now}&lang={}", page.lang.get_untracked().id()));
+            let saved = format!("{}&lang={}", project_part(&now), page.lang.get_untracked().id());
+            let _ = root.set_attribute(IN_DOCUMENT, &saved);
         }
         let typed = page.typing.get_value();
         if now == before {

@@ -21,4 +21,4 @@ mod driver;
 mod page;
 mod server;
 
-pub use page::{Language, Page, Window, built};
+pub use page::{Language, Page, Window, built, sheets};

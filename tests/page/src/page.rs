@@ -347,6 +347,13 @@ pub fn built() -> PathBuf {
     file
 }
 
+/// How many sheets a PDF in base64 has.
+pub fn sheets(pdf: &str) -> usize {
+    let pdf = base64::engine::general_purpose::STANDARD.decode(pdf).expect("a PDF in base64");
+    let text = String::from_utf8_lossy(&pdf);
+    text.matches("/Type /Page").count() - text.matches("/Type /Pages").count()
+}
+
 /// A folder for the files of one test, empty.
 fn folder(test: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/page-tests").join(test);
