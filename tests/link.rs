@@ -54,6 +54,8 @@ fn every_project_comes_back() {
         for _ in 0..dice.below(8) {
             let shown = relevant(&project, &catalog);
             let mut fields: Vec<Field> = shown.primary.iter().chain(&shown.folded).copied().collect();
+            // Prices of several cards do not fit into a link.
+            fields.retain(|field| !matches!(field, Field::PriceRent | Field::PriceNew | Field::PriceUsed));
             fields.extend([Field::Preset, Field::Model, Field::Gpu, Field::Count, Field::BudgetLimit, Field::Currency]);
             let field = fields[dice.below(fields.len())];
             let text = something(field, &project, &catalog, &mut dice);

@@ -294,6 +294,8 @@ fn exact(project: &Project, field: Field) -> String {
         Field::BlockSwap => project.block_swap,
         Field::Epochs => project.epochs,
         Field::BudgetLimit => return project.budget.limit.map(|limit| limit.to_string()).unwrap_or_default(),
+        // Written where it is another card than the person's own.
+        Field::PriceCard => return project.prices.card.clone(),
         Field::Gpu if project.hardware.no_gpu => return NO_GPU.to_string(),
         _ => return fields::get(project, field),
     };
