@@ -26,7 +26,7 @@ fn a_link_brings_the_project_to_someone_else() {
     assert_eq!((other.value("@input-sequence"), other.value("@input-micro-batch")), ("2048".into(), "2".into()));
     assert_eq!(other.script("return document.documentElement.lang"), "en", "the reader's own language");
     other.go(&format!("#{fragment}&lang=zh"));
-    other.wait_for_text("@answer", "显存");
+    other.wait_for_text("@share", "分享");
     other.was_quiet();
 }
 
