@@ -99,16 +99,16 @@ impl Page {
     }
 
     fn blank_at(test: &str, language: Language, window: Window, address: String) -> Self {
-        let page = Self { test: test.to_owned(), address, driver: Driver::start() };
+        let browser = Self { test: test.to_owned(), address, driver: Driver::start() };
 
-        let agent = page.script("return navigator.userAgent");
+        let agent = browser.script("return navigator.userAgent");
         let spoken = json!({"userAgent": agent, "acceptLanguage": language.accepted()});
-        page.driver.chromium("Network.setUserAgentOverride", &spoken);
+        browser.driver.chromium("Network.setUserAgentOverride", &spoken);
         let Window { width, height, mobile } = window;
         let size = json!({"width": width, "height": height, "deviceScaleFactor": 1, "mobile": mobile});
-        page.driver.chromium("Emulation.setDeviceMetricsOverride", &size);
-        page.driver.chromium("Emulation.setTouchEmulationEnabled", &json!({ "enabled": mobile }));
-        page
+        browser.driver.chromium("Emulation.setDeviceMetricsOverride", &size);
+        browser.driver.chromium("Emulation.setTouchEmulationEnabled", &json!({ "enabled": mobile }));
+        browser
     }
 
     /// Goes to a link of the page in the same browser, as one does who was sent it.
