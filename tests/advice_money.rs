@@ -49,7 +49,7 @@ fn nothing_beats_the_front() {
                 assert_eq!(plan.cost.currency, currency);
                 assert_eq!(plan.worth.is_some(), plan.way.is_bought(), "{plan:?}");
             }
-            for (_, plan) in plans.picks.iter().map(|(p, plan)| (p, plan)).chain(std::iter::empty()) {
+            for (_, plan) in &plans.picks {
                 // A pick may be a little dearer than the front where it is less trouble, but nothing is far better.
                 let far = |p: &&Plan| p.cost.amount < plan.cost.amount * 0.3 - 2.0 * 7.1 && p.wait < plan.wait * 0.5;
                 assert!(plans.front.iter().find(far).is_none(), "{}: {plan:?}", project.preset);
@@ -129,7 +129,25 @@ fn a_rental_shows_all_that_is_counted() {
             // More only where a provider sells no less than a pack.
             assert!(run <= hours * 1.000_001 || run < 80.0, "{}: {rent:?}", project.preset);
             assert_eq!(rent.set_up.amount, rent.per_hour.amount);
-            assert!(rent.spot.is_none_or(|s| s.amount < rent.per_hour.amount && rent.spot_provider != ""));
+            assert!(rent.spot.is_none_or(|s| s.amount < rent.per_hour.amount && !rent.spot_provider.is_empty()));
+        }
+    }
+}
+
+#[test]
+fn a_poor_offer_is_marked() {
+    let catalog = catalog();
+    let mut project = preset("joke-chat-qlora", &catalog);
+    let marked = |p: &Project, id: &str| {
+        let cards = advise(p, &catalog).unwrap().cards;
+        cards.into_iter().find(|c| c.gpu == id && c.count == 1).unwrap().overpriced
+    };
+    assert!(!marked(&project, "rtx-3090"));
+    project.prices.set("rtx-3090", enough_gpu::project::PriceKind::Rent, Some(Money::usd(9.0)));
+    assert!(marked(&project, "rtx-3090"), "for nine dollars an hour there is better");
+    for project in projects(&catalog) {
+        for card in advise(&project, &catalog).unwrap().cards {
+            assert!(!(card.overpriced && card.pick.is_some()), "{}: {card:?}", project.preset);
         }
     }
 }
@@ -217,7 +235,7 @@ fn prices_of_ones_own_count_and_can_be_taken_back() {
     assert_eq!(project, original);
     assert_eq!(rent(&project), before);
     // Electricity of one's own counts where the card is one's own.
-    let own = |p: &Project| advise(p, &catalog).unwrap().plans.front.iter().chain(&[]).copied().collect::<Vec<_>>();
+    let own = |p: &Project| advise(p, &catalog).unwrap().plans.front;
     assert_eq!(electricity(&project), Money::usd(0.17));
     project.hardware.gpu = "rtx-4090".into();
     let usual = own(&project);

@@ -20,7 +20,7 @@ const MPT: [(&str, u64, u64, u64); 9] = [
 ];
 
 /// What a row was run with, as far as it says; `None` where the project cannot express it (fp8, inference, matmul).
-pub fn project(row: &Throughput, memory_gib: f64) -> Option<(Project, bool)> {
+pub(crate) fn project(row: &Throughput, memory_gib: f64) -> Option<(Project, bool)> {
     let precision = match row.precision {
         "fp16 AMP" | "AMP" | "fp16 AMP channels-last" => Precision::AmpFp16,
         "bf16" => Precision::PureBf16,
@@ -93,24 +93,24 @@ pub fn project(row: &Throughput, memory_gib: f64) -> Option<(Project, bool)> {
 }
 
 /// A row with our figure beside it, in the row's unit.
-pub struct Compared {
+pub(crate) struct Compared {
     /// The measurement.
-    pub row: &'static Throughput,
+    pub(crate) row: &'static Throughput,
     /// What it says, per second.
-    pub measured: f64,
+    pub(crate) measured: f64,
     /// What we say, per second.
-    pub ours: f64,
+    pub(crate) ours: f64,
 }
 
 impl Compared {
     /// Ours over measured, less one.
-    pub fn error(&self) -> f64 {
+    pub(crate) fn error(&self) -> f64 {
         self.ours / self.measured - 1.0
     }
 }
 
 /// All rows of training, and those of them that a project can express.
-pub fn compare(catalog: &Catalog) -> (usize, Vec<Compared>) {
+pub(crate) fn compare(catalog: &Catalog) -> (usize, Vec<Compared>) {
     let (mut training, mut compared) = (0, Vec::new());
     for row in measured_throughput() {
         let per_second = row.tokens_s.or(row.images_s).or((row.unit == "sequences/s").then_some(row.value));
@@ -131,7 +131,7 @@ pub fn compare(catalog: &Catalog) -> (usize, Vec<Compared>) {
 }
 
 /// A share of the errors lies below this one; `errors` is sorted.
-pub fn at(errors: &[f64], share: f64) -> f64 {
+pub(crate) fn at(errors: &[f64], share: f64) -> f64 {
     let index = ((errors.len() as f64 * share).ceil() as usize).clamp(1, errors.len().max(1)) - 1;
     errors.get(index).copied().unwrap_or(f64::NAN)
 }

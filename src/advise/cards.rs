@@ -82,6 +82,7 @@ fn choice(
         rent: offers.rent(gpu, count, hours),
         buy: buy(gpu, count, terms),
         fp16_instead: lacks_bf16(project, gpu),
+        overpriced: false,
         pick: None,
         short_list: false,
     })
@@ -196,8 +197,29 @@ fn rank(ranked: &mut [Ranked]) {
             r.choice.pick = Some(pick);
         }
     }
+    mark_overpriced(ranked);
     short_list(ranked);
     ranked.sort_by(|a, b| place(&a.choice).cmp(&place(&b.choice)).then_with(|| a.order(b)));
+}
+
+/// Marks rentals that no one should take: for no more an hour another does the run in half the time. A lone old offer is
+/// often one.
+fn mark_overpriced(ranked: &mut [Ranked]) {
+    const HALF: f64 = 0.5;
+    let offer = |r: &Ranked| Some((r.choice.rent?.per_hour.amount, r.choice.time?.run.hours()));
+    let mut offers: Vec<(f64, f64)> = ranked.iter().filter(|r| r.is_candidate()).filter_map(offer).collect();
+    offers.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let mut shortest = f64::INFINITY;
+    for (_, hours) in &mut offers {
+        shortest = shortest.min(*hours);
+        *hours = shortest;
+    }
+    for r in ranked.iter_mut().filter(|r| r.choice.fits || r.choice.tight) {
+        let Some((price, hours)) = offer(r) else { continue };
+        let dearer = offers.partition_point(|(other, _)| *other <= price);
+        let best = dearer.checked_sub(1).and_then(|i| offers.get(i)).map_or(f64::INFINITY, |(_, hours)| *hours);
+        r.choice.overpriced = best <= hours * HALF;
+    }
 }
 
 /// Picks first, then the short list, then the rest.
@@ -237,7 +259,7 @@ fn short_list(ranked: &mut [Ranked]) {
             break;
         }
         let choice = &mut r.choice;
-        if !r.mainstream || !(choice.fits || choice.tight) || seen.contains(&choice.gpu) {
+        if !r.mainstream || choice.overpriced || !(choice.fits || choice.tight) || seen.contains(&choice.gpu) {
             continue;
         }
         choice.short_list = true;

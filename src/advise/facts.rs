@@ -238,6 +238,8 @@ pub struct CardChoice {
     pub buy: Option<Buy>,
     /// The project is set to bf16, and the card has none: it takes fp16 instead.
     pub fp16_instead: bool,
+    /// At the price of this rental another card does the run in half the time.
+    pub overpriced: bool,
     /// Why it stands out, if it does.
     pub pick: Option<Pick>,
     /// Belongs to the short list that a beginner sees first.

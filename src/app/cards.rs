@@ -75,6 +75,9 @@ fn row(page: Page, lang: Lang, choice: &CardChoice, chosen: bool) -> AnyView {
     let budget = page.project.with(|p| p.budget);
     let over = |yes: bool| yes.then(|| view! { <span class="tag">{labels::OVER_BUDGET.text(lang)}</span> });
     let dated = |words, as_of| view! { {two_lines(words)}{page.old_price(lang, as_of)} };
+    let poor = choice.overpriced.then(|| {
+        view! { <span class="tag" title=labels::OVERPRICED_WHY.text(lang)>{labels::OVERPRICED.text(lang)}</span> }
+    });
     let rent = choice.rent.map(|r| (dated(text::rent(lang, &r), r.as_of), over(text::rent_over(&budget, &r))));
     let buy = choice.buy.and_then(|b| Some((dated(text::buy(lang, &b)?, b.as_of), over(text::buy_over(&budget, &b)))));
     let (gpu, count) = (choice.gpu, choice.count);
@@ -104,7 +107,7 @@ fn row(page: Page, lang: Lang, choice: &CardChoice, chosen: bool) -> AnyView {
             <td class="fit" data-tone=super::sign::tone_id(tone)>{sign(tone)}{word.text(lang)}</td>
             <td class="figure" data-label=labels::HEADROOM.text(lang)>{room}</td>
             <td class="figure" data-label=labels::HOURS.text(lang)>{time}</td>
-            <td class="figure" data-label=labels::RENT_RUN.text(lang)>{rent}</td>
+            <td class="figure" data-label=labels::RENT_RUN.text(lang)>{rent}{poor}</td>
             <td class="figure" data-label=labels::BUY.text(lang)>{buy}</td>
             <td class="action">{action}</td>
         </tr>

@@ -31,7 +31,7 @@ fn draw(page: Page, lang: Lang, plans: &Plans) -> AnyView {
     let currency = plans.front.first().map(|p| p.cost.currency).unwrap_or_default();
     let others: Vec<AnyView> = drawn.others.iter().map(|d| dot(d, "other", None, String::new())).collect();
     let front: Vec<AnyView> = drawn
-        .front
+        .best
         .iter()
         .map(|d| {
             let pick = plans.picks.iter().find(|(_, p)| *p == d.plan).map(|(pick, _)| *pick);

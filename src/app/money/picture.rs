@@ -34,8 +34,8 @@ pub(super) struct Dot {
 pub(super) struct Front {
     /// The line that joins the front, as steps.
     pub line: String,
-    /// Plans of the front.
-    pub front: Vec<Dot>,
+    /// Plans of it.
+    pub best: Vec<Dot>,
     /// Others.
     pub others: Vec<Dot>,
     /// Marks of the wait.
@@ -65,7 +65,7 @@ pub(super) fn front(plans: &Plans) -> Front {
     let dots: Vec<Dot> = plans.front.iter().map(dot).collect();
     Front {
         line: steps(&dots),
-        front: dots,
+        best: dots,
         others: others.iter().map(dot).collect(),
         hours: thinned(
             [0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 24.0, 72.0, 168.0, 720.0, 2160.0]
@@ -87,7 +87,7 @@ pub(super) fn front(plans: &Plans) -> Front {
 /// The picks with the places where their names stand: at the plan of the front that is nearest to them.
 pub(super) fn places(plans: &Plans) -> Vec<(Pick, Dot)> {
     let drawn = front(plans);
-    let all: Vec<&Dot> = drawn.front.iter().chain(&drawn.others).collect();
+    let all: Vec<&Dot> = drawn.best.iter().chain(&drawn.others).collect();
     plans
         .picks
         .iter()
@@ -107,12 +107,11 @@ pub(super) fn places(plans: &Plans) -> Vec<(Pick, Dot)> {
 
 /// Whoever wants it a little sooner than one plan pays for the next: the line goes up, then along.
 fn steps(dots: &[Dot]) -> String {
-    let mut line = String::new();
-    for dot in dots {
+    let step = |(at, dot): (usize, &Dot)| {
         let (x, y) = (dot.x / 100.0 * WIDTH, dot.y / 100.0 * HEIGHT);
-        line += &if line.is_empty() { format!("M{x:.1} {y:.1}") } else { format!("V{y:.1}H{x:.1}") };
-    }
-    line
+        if at == 0 { format!("M{x:.1} {y:.1}") } else { format!("V{y:.1}H{x:.1}") }
+    };
+    dots.iter().enumerate().map(step).collect::<Vec<_>>().concat()
 }
 
 /// Every second or third where there are too many.
@@ -145,7 +144,8 @@ pub(super) fn curve(r: &RentOrBuy) -> Curve {
     let (x, y) = (|hours: f64| hours / end * 100.0, |amount: f64| 100.0 - amount / top * 100.0);
     let line = |cost: Cost| {
         let place = |p: &CostPoint| Some((x(p.hours) / 100.0 * WIDTH, y(cost(p)?) / 100.0 * HEIGHT));
-        r.points.iter().filter_map(place).map(|(x, y)| format!("{x:.1},{y:.1} ")).collect::<String>()
+        let points: Vec<String> = r.points.iter().filter_map(place).map(|(x, y)| format!("{x:.1},{y:.1}")).collect();
+        points.join(" ")
     };
     let drawn = ways.into_iter().filter(|(_, cost)| r.points.iter().all(|p| cost(p).is_some()));
     let crossing = r.best().and_then(|(used, purchase)| {
@@ -187,7 +187,7 @@ mod tests {
             let project = Project::from_preset(preset, &catalog);
             let Ok(advice) = advise(&project, &catalog) else { continue };
             let drawn = front(&advice.plans);
-            for dot in drawn.front.iter().chain(&drawn.others) {
+            for dot in drawn.best.iter().chain(&drawn.others) {
                 assert!((0.0..=100.0).contains(&dot.x) && (0.0..=100.0).contains(&dot.y), "{}: {dot:?}", preset.id);
             }
             for mark in drawn.hours.iter().chain(&drawn.money) {
