@@ -218,7 +218,8 @@ fn mark_overpriced(ranked: &mut [Ranked]) {
         let Some((price, hours)) = offer(r) else { continue };
         let dearer = offers.partition_point(|(other, _)| *other <= price);
         let best = dearer.checked_sub(1).and_then(|i| offers.get(i)).map_or(f64::INFINITY, |(_, hours)| *hours);
-        r.choice.overpriced = best <= hours * HALF;
+        // A pick was weighed with more than the hour's price.
+        r.choice.overpriced = r.choice.pick.is_none() && best <= hours * HALF;
     }
 }
 
