@@ -91,9 +91,9 @@ impl Page {
     }
 
     /// A browser before a document of this text that lies on its own as a file; it has not been opened yet.
-    pub fn file(test: &str, language: Language, window: Window, text: &str) -> Self {
+    pub fn file(test: &str, language: Language, window: Window, content: &str) -> Self {
         let file = folder(test).join("显卡 够用吗.html");
-        fs::write(&file, text).expect("a file");
+        fs::write(&file, content).expect("a file");
         let address = url::Url::from_file_path(&file).expect("the address of a file");
         Self::blank_at(test, language, window, address.into())
     }
