@@ -90,3 +90,29 @@ fn ssd() {
         assert!((mib / peak - 1.0).abs() < 0.02, "{batch} pictures, autocast {half}: {mib:.1} MiB, traced {peak}");
     }
 }
+
+#[test]
+fn classifiers() {
+    // Side, parameters, peak of 16 pictures in fp32.
+    let cases = [("inception-v3", 299, 27_161_264, 1_817_261_568)];
+    for (id, side, parameters, peak) in cases {
+        let config = config(16, false);
+        let program = vision(id, Pictures::square(side), &config).unwrap();
+        let got = run(&program, &config, Walk::Full).peak.0;
+        assert_eq!(program.parameters(), parameters, "{id}");
+        let off = got as f64 / peak as f64 - 1.0;
+        assert!(off.abs() < 0.02, "{id}: {got} bytes, traced {peak}");
+    }
+}
+
+#[test]
+fn regnets_have_their_sizes() {
+    let catalog = Catalog::bundled();
+    for model in catalog.models.iter().filter(|m| m.id.starts_with("regnety") || m.id.ends_with("-cifar")) {
+        let ours = vision(model.id, Pictures::square(224), &config(1, false)).unwrap().parameters();
+        let classes =
+            if model.id.ends_with("-cifar") { 990 * if model.id.contains("18") { 513 } else { 2049 } } else { 0 };
+        let off = (ours - classes) as f64 / model.params as f64 - 1.0;
+        assert!(off.abs() < 0.005, "{}: {ours}", model.id);
+    }
+}

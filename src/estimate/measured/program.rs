@@ -8,7 +8,7 @@ use crate::network::Program;
 use crate::network::diffusion::{Latents, diffusion};
 use crate::network::speech::{Sound, speech};
 use crate::network::vision::{Pictures, vision};
-use crate::project::{Method, Offload, Optimizer, Project, Sharding};
+use crate::project::{Framework, Method, Offload, Optimizer, Project, Sharding};
 use crate::step::{self, Category, Live, Observer, Phase, Shards, StepConfig, StepResult, Task, Walk, Walked};
 use crate::units::{Bytes, GIB};
 use std::cell::{OnceCell, RefCell};
@@ -244,7 +244,8 @@ impl Planned {
         parts[Part::Activations as usize] = at(Category::Activations) + r.batch;
         parts[Part::Logits as usize] = at(Category::Logits);
         parts[Part::Temporaries as usize] = at(Category::Temporaries);
-        if project.ema {
+        // Ultralytics always averages the weights (`ModelEMA`).
+        if project.ema || project.framework == Framework::Ultralytics {
             parts[Part::Optimizer as usize] += r.gradients;
         }
         if self.count > 1 && self.sharding == Sharding::Ddp {

@@ -2,9 +2,11 @@
 
 mod dense;
 mod detection;
+mod inception;
 mod mobile;
 mod next;
 mod plain;
+mod regnet;
 mod residual;
 mod segmentation;
 mod ssd;
@@ -44,12 +46,16 @@ impl Pictures {
 pub fn vision(id: &str, pictures: Pictures, config: &StepConfig) -> Option<Program> {
     let mut n = Layers::new(config);
     n.trained = !matches!(config.trained, Trained::Adapters(_) | Trained::Head);
-    let whole = [plain::write, segmentation::write, detection::write, ssd::write, yolo::write];
+    let whole = [plain::write, segmentation::write, detection::write, ssd::write, yolo::write, inception::write];
     let written = whole.iter().find_map(|write| write(&mut n, id, pictures)).or_else(|| {
         let classes = pictures.classes;
         if let Some(net) = residual::network(id) {
             let x = n.pictures(3, pictures);
             let features = residual::features(&mut n, x, &net);
+            classifier(&mut n, features, classes);
+        } else if let Some(net) = regnet::network(id) {
+            let x = n.pictures(3, pictures);
+            let features = regnet::features(&mut n, x, &net);
             classifier(&mut n, features, classes);
         } else if let Some(net) = dense::network(id) {
             let x = n.pictures(3, pictures);

@@ -14,11 +14,16 @@ pub(super) struct Residual {
     /// Channels of a group's 3 x 3 convolution, for 64 planes.
     width: u64,
     squeeze: bool,
+    /// For pictures of 32 pixels: a first convolution of 3 x 3 that keeps the size, and no pooling.
+    small: bool,
 }
 
 /// The network with this id.
 pub(super) fn network(id: &str) -> Option<Residual> {
-    let plain = Residual { blocks: [3, 4, 6, 3], bottleneck: true, groups: 1, width: 64, squeeze: false };
+    if let Some(net) = id.strip_suffix("-cifar").and_then(network) {
+        return Some(Residual { small: true, ..net });
+    }
+    let plain = Residual { blocks: [3, 4, 6, 3], bottleneck: true, groups: 1, width: 64, squeeze: false, small: false };
     Some(match id {
         "resnet18" => Residual { blocks: [2, 2, 2, 2], bottleneck: false, ..plain },
         "resnet34" => Residual { bottleneck: false, ..plain },
@@ -38,8 +43,12 @@ pub(super) fn network(id: &str) -> Option<Residual> {
 
 /// Stem and four stages.
 pub(super) fn features(n: &mut Layers, x: Map, net: &Residual) -> Map {
-    let x = n.conv_norm(x, Conv::new(64, 7).stride(2), Act::Relu);
-    let x = n.max_pool(x, 3, 2, 1);
+    let x = if net.small {
+        n.conv_norm(x, Conv::new(64, 3), Act::Relu)
+    } else {
+        let x = n.conv_norm(x, Conv::new(64, 7).stride(2), Act::Relu);
+        n.max_pool(x, 3, 2, 1)
+    };
     let mut x = n.cut(x, false);
     for (stage, &blocks) in net.blocks.iter().enumerate() {
         let planes = 64 << stage;
