@@ -134,7 +134,9 @@ fn project(
     let offload = row.text("offload");
     let cards = Cards::of(row, framework, gpu.map(|g| g.id).unwrap_or_default());
     let size = row.text("seq_or_res");
-    let picture = sizes::picture(size);
+    // nnU-Net's planner chooses the patch: 128 x 128 x 128 for most data sets (`default_experiment_planner.py`).
+    let planned = size.contains("planner").then_some(sizes::Picture { side: 128, frames: 128 });
+    let picture = sizes::picture(size).filter(|_| planned.is_none()).or(planned);
     let blocks_away = if offload.contains("streamed") { 1.0 } else { block_swap(offload) };
     let targets = row.text("lora_targets");
     Project {

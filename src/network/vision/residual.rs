@@ -36,6 +36,7 @@ pub(super) fn network(id: &str) -> Option<Residual> {
         "resnext101-32x4d" => Residual { blocks: [3, 4, 23, 3], groups: 32, width: 4, ..plain },
         "resnext101-32x8d" => Residual { blocks: [3, 4, 23, 3], groups: 32, width: 8, ..plain },
         "resnext101-64x4d" => Residual { blocks: [3, 4, 23, 3], groups: 64, width: 4, ..plain },
+        "seresnext101-32x4d" => Residual { blocks: [3, 4, 23, 3], groups: 32, width: 4, squeeze: true, ..plain },
         "seresnet50" => Residual { squeeze: true, ..plain },
         _ => return None,
     })
