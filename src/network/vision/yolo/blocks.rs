@@ -8,20 +8,20 @@ use crate::network::maps::{Act, Conv, Map};
 /// A stage's block, with how often its inner part repeats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Block {
-    /// YOLOv5's: two branches, one through bottlenecks.
+    /// `YOLOv5`'s: two branches, one through bottlenecks.
     C3 { times: u64, add: bool },
-    /// YOLOv8's: every bottleneck's result is joined.
+    /// `YOLOv8`'s: every bottleneck's result is joined.
     C2f { times: u64, add: bool },
-    /// YOLOv10's: depthwise and pointwise convolutions by turns, with large kernels or not.
+    /// `YOLOv10`'s: depthwise and pointwise convolutions by turns, with large kernels or not.
     Cib { times: u64, add: bool, large: bool },
     /// YOLO11's: `C2f` around bottlenecks of half width or around `C3k`; a quarter of the width inside or half; with
     /// attention in place of the second convolution.
     C3k2 { times: u64, deep: bool, quarter: bool, attention: bool },
     /// YOLO12's: attention within areas of the picture (0: `C3k` instead), plus its input.
     Area { times: u64, areas: u64, residual: bool },
-    /// YOLOv9's plain one, of these inner widths.
+    /// `YOLOv9`'s plain one, of these inner widths.
     Elan1 { wide: u64, narrow: u64 },
-    /// YOLOv9's with reparameterised convolutions.
+    /// `YOLOv9`'s with reparameterised convolutions.
     Elan { wide: u64, narrow: u64, times: u64 },
 }
 
@@ -29,11 +29,11 @@ pub(super) enum Block {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Halve {
     Conv,
-    /// YOLOv10: pointwise, then depthwise.
+    /// `YOLOv10`: pointwise, then depthwise.
     Split,
-    /// YOLOv9's small ones: average pooling, then a convolution.
+    /// `YOLOv9`'s small ones: average pooling, then a convolution.
     Average,
-    /// YOLOv9's large ones: half through a convolution, half through max pooling.
+    /// `YOLOv9`'s large ones: half through a convolution, half through max pooling.
     Both,
 }
 

@@ -31,7 +31,7 @@ pub(crate) struct Head {
 /// How the branches are made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// YOLOv5: one pointwise convolution for three anchors.
+    /// `YOLOv5`: one pointwise convolution for three anchors.
     Anchors,
     /// Two 3 x 3 convolutions in each branch.
     Plain,
@@ -226,7 +226,7 @@ fn mask_loss(n: &mut Layers, coefficients: Tensor, prototypes: Tensor) -> Tensor
     n.b.reduce(terms, 1, 1)
 }
 
-/// YOLOv5's: boxes, confidence and classes for three anchors at a place, in one convolution.
+/// `YOLOv5`'s: boxes, confidence and classes for three anchors at a place, in one convolution.
 fn anchors(n: &mut Layers, levels: &[Map; 3], head: &Head) {
     let masks = head.masks.map_or(0, |_| MASKS);
     let parts = levels.map(|x| n.conv(x, Conv::new(3 * (CLASSES + 5 + masks), 1).bias()).t);

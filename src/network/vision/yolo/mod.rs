@@ -37,7 +37,7 @@ enum Attention {
 /// A network.
 #[derive(Clone, Copy, Debug)]
 struct Net {
-    /// Kernel of the first convolution: 3, or 6 in YOLOv5.
+    /// Kernel of the first convolution: 3, or 6 in `YOLOv5`.
     first: u64,
     /// Channels of the first two convolutions.
     stem: [u64; 2],
@@ -50,7 +50,7 @@ struct Net {
     /// The four stages of the neck: down to 1/16 and 1/8, up to 1/16 and 1/32.
     neck: [(Block, u64); 4],
     neck_halves: [(Halve, u64); 2],
-    /// 1 x 1 convolutions before maps are enlarged (YOLOv5).
+    /// 1 x 1 convolutions before maps are enlarged (`YOLOv5`).
     squeezes: bool,
     head: Head,
 }

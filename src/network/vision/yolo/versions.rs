@@ -119,7 +119,7 @@ fn v8(size: Size) -> Built {
     (net, c)
 }
 
-/// Channels are multiples of eight here too: the 180 of YOLOv9m become 184.
+/// Channels are multiples of eight here too: the 180 of `YOLOv9m` become 184.
 fn v9(letter: &str) -> Option<Built> {
     let elan = |wide, narrow, times| Block::Elan { wide, narrow, times };
     let small = |stem: [u64; 2], first: Block, [b, c, d, e]: [u64; 4], halves: [u64; 2], times: u64| Net {
