@@ -113,9 +113,9 @@ impl<'c> Layers<'c> {
         matches!(self.config.trained, Trained::Adapters(lora) if lora.kronecker)
     }
 
-    /// LyCORIS' `LokrModule.bypass_forward_diff` with full matrices: the input, cut into as many groups as the factor,
+    /// `LyCORIS`' `LokrModule.bypass_forward_diff` with full matrices: the input, cut into as many groups as the factor,
     /// times the large matrix; the groups come to the end (a copy) and are multiplied by the small one. The factor is 2 in
-    /// attention and 4 in feed-forward layers in SimpleTuner's examples (`lycoris_config.json`).
+    /// attention and 4 in feed-forward layers in `SimpleTuner`'s examples (`lycoris_config.json`).
     fn lokr(&mut self, x: Tensor, base: Tensor, out: u64, role: Role) -> Tensor {
         let factor = if role == Role::Mlp { 4 } else { 2 };
         let dtype = self.config.adapter;

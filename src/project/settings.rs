@@ -321,7 +321,7 @@ pub struct Lora {
     pub targets: LoraTargets,
     /// Dropout on the adapter's input; 0 saves a copy of every input.
     pub dropout: f64,
-    /// A Kronecker product of two full matrices instead of two thin ones (LyCORIS' `LoKr`).
+    /// A Kronecker product of two full matrices instead of two thin ones (`LyCORIS`' `LoKr`).
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub kronecker: bool,
 }

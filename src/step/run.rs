@@ -352,15 +352,12 @@ const fn accumulates(config: &StepConfig) -> bool {
 impl<'p, O: Observer> Machine<'p, O> {
     fn alloc(&mut self, bytes: u64, category: Category) -> u32 {
         let storage = Storage { bytes, refs: 1, category, view: false };
-        let id = match self.dead.pop() {
-            Some(id) => {
-                self.storages[id as usize] = storage;
-                id
-            }
-            None => {
-                self.storages.push(storage);
-                self.storages.len() as u32 - 1
-            }
+        let id = if let Some(id) = self.dead.pop() {
+            self.storages[id as usize] = storage;
+            id
+        } else {
+            self.storages.push(storage);
+            self.storages.len() as u32 - 1
         };
         self.live[category as usize] += bytes;
         self.total += bytes;

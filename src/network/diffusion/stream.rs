@@ -310,7 +310,7 @@ const SANA: Stream = Stream {
     ..BASE
 };
 
-/// transformer_wan.py.
+/// `transformer_wan.py`.
 const WAN: Stream = Stream {
     width: 5120,
     heads: 40,
@@ -326,7 +326,7 @@ const WAN: Stream = Stream {
     ..BASE
 };
 
-/// cogvideox_transformer_3d.py.
+/// `cogvideox_transformer_3d.py`.
 const COGVIDEO: Stream = Stream {
     width: 1920,
     heads: 30,
@@ -582,11 +582,11 @@ fn halves(n: &mut Layers, net: &Stream) -> [Half; 2] {
     };
     let sandwich = net.modulation == Modulation::Sandwich;
     let parts = n.b.split(six, &vec![width; if sandwich { 4 } else { 6 }]);
-    match parts.as_slice() {
-        &[scale, gate, scale2, gate2] => {
+    match *parts.as_slice() {
+        [scale, gate, scale2, gate2] => {
             [Half { shift: None, scale, gate }, Half { shift: None, scale: scale2, gate: gate2 }]
         }
-        &[shift, scale, gate, shift2, scale2, gate2] => {
+        [shift, scale, gate, shift2, scale2, gate2] => {
             [Half { shift: Some(shift), scale, gate }, Half { shift: Some(shift2), scale: scale2, gate: gate2 }]
         }
         _ => [Half { shift: None, scale: six, gate: six }; 2],
