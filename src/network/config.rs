@@ -181,7 +181,7 @@ pub struct Code {
     /// fp8 weights meet activations that are brought to fp8 for each product, by operators that autograd follows
     /// (torchao's `Float8DynamicActivationFloat8WeightConfig`, `SimpleTuner`'s `fp8-torchao`).
     pub dynamic_fp8: bool,
-    /// Denoisers with linear attention are not checkpointed whatever is asked for: peaks of Sana, SANA-Video are the same
+    /// Denoisers with linear attention are not checkpointed whatever is asked for: peaks of Sana and its video model are the same
     /// with and without (`SimpleTuner`, `documentation/experimental/SEGMENTED_CHECKPOINTING.md`).
     pub unchecked_linear_attention: bool,
 }
