@@ -94,7 +94,7 @@ fn ssd() {
 #[test]
 fn classifiers() {
     // Side, parameters, peak of 16 pictures in fp32.
-    let cases = [("inception-v3", 299, 27_161_264, 1_817_261_568)];
+    let cases = [("inception-v3", 299, 27_161_264, 1_817_261_568_u64)];
     for (id, side, parameters, peak) in cases {
         let config = config(16, false);
         let program = vision(id, Pictures::square(side), &config).unwrap();

@@ -384,7 +384,7 @@ fn find_gpu<'a>(raw: &str, catalog: &'a Catalog) -> Option<&'a Gpu> {
 
 /// Sets a field that names a row of the catalog, by its id or by a name that can mean nothing else.
 fn set_row(project: &mut Project, field: Field, raw: &str, catalog: &Catalog) -> Result<(), FieldError> {
-    let same = |name: &str| !raw.is_empty() && name.to_ascii_lowercase() == raw.to_ascii_lowercase();
+    let same = |name: &str| !raw.is_empty() && name.eq_ignore_ascii_case(raw);
     match field {
         Field::Gpu => match find_gpu(raw, catalog) {
             Some(gpu) => (project.hardware.gpu, project.hardware.no_gpu) = (gpu.id.to_string(), false),

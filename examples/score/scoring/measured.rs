@@ -20,7 +20,7 @@ const TOKENS_NOT_STATED: u64 = 512;
 /// Tokens of a picture at `MAX_PIXELS=1003520`, which ms-swift's examples set: 28 x 28 pixels each.
 const PICTURE_TOKENS: u64 = 1_280;
 
-/// `seq_len` of torchtitan's configurations for Llama 3 (train_configs/llama3_8b.toml and larger).
+/// `seq_len` of torchtitan's configurations for Llama 3 (`train_configs/llama3_8b.toml` and larger).
 const TORCHTITAN_TOKENS: u64 = 8_192;
 
 /// The longest sample of Alpaca-like data in a tokenizer of today, which sets the peak where a stated length is only a
