@@ -264,7 +264,8 @@ impl Plan {
     }
 
     fn estimate(&self, project: &Project, gpu: Option<&Gpu>, r: &StepResult) -> MemoryEstimate {
-        let mut host = Bytes::ZERO;
+        // The cards of one machine share its main memory.
+        let mut host = r.host * self.count.min(layout::CARDS_PER_MACHINE);
         let mut weights = r.weights;
         let mut optimizer = r.optimizer;
         let full = self.sharding == Sharding::Zero3Offload;

@@ -22,6 +22,8 @@ pub(super) struct Resident {
     pub(super) temporary: u64,
     /// Largest single piece of that.
     pub(super) largest: u64,
+    /// What waits in main memory instead, for this card.
+    pub(super) host: u64,
 }
 
 impl Resident {
@@ -55,18 +57,26 @@ impl Resident {
             // Gradients are fp32 already.
             temporary = 0;
         }
+        let stored = whole / shards.weights.max(1);
+        let state = update.state / shards.optimizer.max(1);
+        let (weights, waiting) = if away_weights { (0, stored) } else { (stored, 0) };
         if away_state {
+            // Megatron's gradient buffer stays on the card (`HybridDeviceOptimizer` copies from it).
+            let stays = shards.way == Way::Megatron;
+            // ZeRO-Offload (Ren et al. 2021), section 4.1: states, master weights and gradients are on the CPU's side.
+            let moved = if stays { 0 } else { gradients };
             return Self {
-                weights: if away_weights { 0 } else { whole / shards.weights.max(1) },
-                // Megatron's gradient buffer stays on the card (`HybridDeviceOptimizer` copies from it).
-                gradients: if shards.way == Way::Megatron { gradients } else { 0 },
-                earlier: if shards.unsynced || shards.way == Way::Megatron { earlier } else { 0 },
+                weights,
+                gradients: if stays { gradients } else { 0 },
+                earlier: if shards.unsynced || stays { earlier } else { 0 },
+                host: waiting.saturating_add(state).saturating_add(moved),
                 ..Self::default()
             };
         }
         Self {
-            weights: if away_weights { 0 } else { whole / shards.weights.max(1) },
-            state: update.state / shards.optimizer.max(1),
+            weights,
+            state,
+            host: waiting,
             gradients,
             earlier,
             temporary,

@@ -110,6 +110,8 @@ pub struct StepResult {
     pub gathered: Bytes,
     /// Activations of other micro-batches under way in a pipeline.
     pub waiting: Bytes,
+    /// Weights, states and gradients of this card's share that wait in main memory.
+    pub host: Bytes,
 }
 
 const NOTHING: u32 = u32::MAX;
@@ -333,6 +335,7 @@ impl Walked {
             largest_at_peak: Bytes(highest.largest),
             weights: Bytes(resident.weights),
             optimizer: Bytes(resident.state),
+            host: Bytes(resident.host),
             batch: Bytes(program.batch_bytes),
             steady: Bytes(steady),
             forward_end: Bytes(steady.saturating_add(earlier).saturating_add(self.forward_end)),
