@@ -199,15 +199,30 @@ const BOUNDS: &[(&str, Domain, Measure, f64)] = &[
     ("traced", Domain::Llm, Measure::P90, 0.1),
     ("traced", Domain::Llm, Measure::Worst, 1.0),
     ("traced", Domain::Vision, Measure::Estimated, 100.0),
-    ("traced", Domain::Vision, Measure::Median, 2.0),
+    ("traced", Domain::Vision, Measure::Median, 0.1),
+    ("traced", Domain::Vision, Measure::P90, 0.5),
     ("traced", Domain::Diffusion, Measure::Estimated, 100.0),
+    ("traced", Domain::Diffusion, Measure::Median, 0.2),
+    ("traced", Domain::Diffusion, Measure::P90, 0.5),
     ("traced", Domain::Audio, Measure::Estimated, 100.0),
+    ("traced", Domain::Audio, Measure::Median, 0.1),
+    ("traced", Domain::Audio, Measure::P90, 0.5),
     ("measured", Domain::Llm, Measure::Estimated, 95.0),
     // Goals: 8, 25, 10 and 88 %.
     ("measured", Domain::Llm, Measure::Median, 5.5),
     ("measured", Domain::Llm, Measure::P90, 19.0),
     ("measured", Domain::Llm, Measure::BySource, 9.5),
     ("measured", Domain::Llm, Measure::Balanced, 83.0),
+    // Goals: 90, 12, 35 and 85 %.
+    ("measured", Domain::Vision, Measure::Estimated, 90.0),
+    ("measured", Domain::Vision, Measure::Median, 5.0),
+    ("measured", Domain::Vision, Measure::P90, 15.0),
+    ("measured", Domain::Diffusion, Measure::Estimated, 95.0),
+    ("measured", Domain::Diffusion, Measure::Median, 18.0),
+    ("measured", Domain::Diffusion, Measure::Balanced, 79.0),
+    ("measured", Domain::Audio, Measure::Estimated, 90.0),
+    ("measured", Domain::Audio, Measure::Median, 5.0),
+    ("measured", Domain::Audio, Measure::P90, 15.0),
 ];
 
 #[test]
