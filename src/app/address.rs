@@ -42,6 +42,7 @@ pub(super) fn settle(page: Page) {
     }
     let embedded = frame.embed;
     page.frame.set_value(frame);
+    page.unread.set(Vec::new());
     let remembered = || stored(PROJECT_KEY).filter(|_| !embedded).map(|text| Link::new("", &text));
     let _ = open(page, &link) || open(page, &saved) || remembered().is_some_and(|link| open(page, &link));
 }
@@ -79,6 +80,13 @@ pub(super) fn follow(page: Page) {
         if let Some(lang) = link.lang().and_then(Lang::from_tag) {
             page.lang.set(lang);
         }
+        let place = window().location().hash().unwrap_or_default();
+        if !link.tells() && place.len() > 1 {
+            // A place on the page, or an address that says nothing of a project: the one on screen stays.
+            remember(&format!("#{}", written(page)), true);
+            return;
+        }
+        page.unread.set(Vec::new());
         // No link is where the visit began.
         let _ = open(page, &link) || open(page, &Link::new("", &first));
         last.set_value(written(page));
@@ -115,9 +123,11 @@ pub(super) fn hosted() -> Option<String> {
 fn open(page: Page, link: &Link) -> bool {
     let usual = usual_currency(page.lang.get_untracked());
     let Some((project, unread)) = link.project(usual, page.catalog) else { return false };
-    page.open(project);
-    page.unread.set(unread);
-    true
+    page.unread.update(|all| all.extend(unread));
+    if link.tells() {
+        page.open(project);
+    }
+    link.tells()
 }
 
 fn saved() -> Link {

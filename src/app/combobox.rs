@@ -111,6 +111,16 @@ impl Combo {
         });
     }
 
+    /// The row that Enter means: the marked one, but nothing for a text that found nothing or was taken away.
+    fn meant(self) -> Option<Item> {
+        let item = untrack(|| self.item(self.active.get()))?;
+        let typed = self.query.get_untracked();
+        let untouched = self.active.get_untracked() == 0;
+        let found_nothing = typed.is_some() && item.id == fields::CUSTOM_MODEL;
+        let taken_away = typed.is_some_and(|text| text.trim().is_empty());
+        (!untouched || !(found_nothing || taken_away)).then_some(item)
+    }
+
     fn key(self, event: &KeyboardEvent) {
         let open = self.open.get_untracked();
         match event.key().as_str() {
@@ -122,11 +132,10 @@ impl Combo {
             "Home" if open && self.query.with_untracked(Option::is_none) => self.active.set(0),
             "End" if open && self.query.with_untracked(Option::is_none) => self.step(true, usize::MAX / 2),
             // While an input method composes, Enter belongs to it.
-            "Enter" if open && !event.is_composing() => {
-                if let Some(item) = untrack(|| self.item(self.active.get())) {
-                    self.pick(&item.id);
-                }
-            }
+            "Enter" if open && !event.is_composing() => match self.meant() {
+                Some(item) => self.pick(&item.id),
+                None => self.leave(),
+            },
             "Escape" if open => self.open.set(false),
             "Escape" => self.query.set(None),
             _ => return,

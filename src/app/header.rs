@@ -32,7 +32,7 @@ pub(super) fn Header() -> AnyView {
         <header class="head">
             <h1>
                 <span lang="zh-CN">"显卡够用吗"</span>
-                <span class="dot" aria-hidden="true">"·"</span>
+                <span class="joint" aria-hidden="true">"·"</span>
                 <span lang="en">"Enough GPU"</span>
             </h1>
             <p class="tagline">{page.t(labels::TAGLINE)}</p>

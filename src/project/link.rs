@@ -166,8 +166,17 @@ impl Link {
                 .collect()
         };
         let mut parts = parts_of(query, true);
-        parts.extend(parts_of(&fragment, false));
+        // A fragment without a single value is a place on the page, as `#answer`.
+        if fragment.contains('=') || fragment.split('&').any(|key| is_known(&key.to_ascii_lowercase())) {
+            parts.extend(parts_of(&fragment, false));
+        }
+        parts.retain(|part| !part.key.is_empty());
         Self { parts }
+    }
+
+    /// Whether it says anything of a project.
+    pub fn tells(&self) -> bool {
+        self.parts.iter().any(|part| field_of(&part.key).is_some())
     }
 
     /// The language it asks for: `zh` or `en`.
@@ -300,6 +309,10 @@ fn exact(project: &Project, field: Field) -> String {
         _ => return fields::get(project, field),
     };
     value.to_string()
+}
+
+fn is_known(key: &str) -> bool {
+    field_of(key).is_some() || key == TIED || OF_THE_PAGE.iter().any(|(known, _)| *known == key)
 }
 
 const fn is_custom(field: Field) -> bool {

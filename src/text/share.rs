@@ -7,8 +7,9 @@ use crate::project::link::{Unread, Why};
 
 /// The sentence for a part of a link that was not understood.
 pub fn unread(lang: Lang, part: &Unread, catalog: &Catalog) -> String {
-    let Unread { key, value, why } = part;
-    let part = if value.is_empty() { key.clone() } else { format!("{key}={value}") };
+    let (key, value) = (shortened(&part.key), &shortened(&part.value));
+    let why = &part.why;
+    let part = if value.is_empty() { key } else { format!("{key}={value}") };
     match why {
         Why::Key => say!(lang, "{part}：没有这一项", "{part}: there is no such setting"),
         Why::Value => say!(lang, "{part}：不能这样写", "{part}: it does not go here"),
@@ -18,6 +19,17 @@ pub fn unread(lang: Lang, part: &Unread, catalog: &Catalog) -> String {
         }
     }
 }
+
+/// What a link says, as far as it needs to be seen to be found again.
+fn shortened(text: &str) -> String {
+    match text.char_indices().nth(LONGEST_QUOTE) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_string(),
+    }
+}
+
+/// Signs of a link that are quoted.
+const LONGEST_QUOTE: usize = 40;
 
 /// The name of a project, for the saved file and the title of a frame.
 pub fn project_name(lang: Lang, project: &Project, catalog: &Catalog) -> String {
