@@ -196,6 +196,12 @@ impl Page {
         self.text(css);
         self.script_with(&select_all.replace("arguments[0]", focused), vec![json!(selector(css))]);
         let text = if text.is_empty() { "\u{e017}".to_owned() } else { text.to_owned() };
+        if text.chars().any(|sign| sign > '\u{ffff}') {
+            // "ChromeDriver only supports characters in the BMP": such signs come as from a paste.
+            let paste = "document.execCommand('insertText', false, arguments[0])";
+            self.script_with(paste, vec![json!(text)]);
+            return;
+        }
         self.with(css, |element| async move { element.send_keys(&text).await });
     }
 

@@ -49,6 +49,18 @@ fn what_a_link_says_in_vain_is_told() {
 
 #[test]
 #[ignore = "needs the built page: cargo xtask test"]
+fn a_place_on_the_page_is_no_link() {
+    let page = Page::open_at("place", Language::Chinese, Window::DESKTOP, "#model=qwen2.5-7b&method=qlora&seq=4096");
+    assert_eq!(page.value("@input-sequence"), "4096");
+    page.script("document.querySelector('a.skip').click()");
+    page.wait("the address is the project's again", || page.link().contains("seq=4096").then_some(()));
+    assert_eq!(page.value("@input-sequence"), "4096");
+    assert_eq!(page.text("@unread"), "");
+    page.was_quiet();
+}
+
+#[test]
+#[ignore = "needs the built page: cargo xtask test"]
 fn back_takes_a_step_back() {
     let page = Page::open_at("back", Language::English, Window::DESKTOP, "#model=qwen2.5-7b&method=lora&seq=512");
     page.choose_value("@input-method", "qlora");
