@@ -296,6 +296,9 @@ fn forty_projects_are_told_the_right_thing() {
         ("joke-chat-qlora", "", Free),
         ("joke-chat-qlora", "apple-m2-max", Barred(CardBar::NeedsCuda)),
         ("joke-chat-qlora", "tpu-v5e", Barred(CardBar::NoPyTorch)),
+        // XGBoost knows CUDA only, and the processor takes seconds.
+        ("tabular", "apple-m2-max", NoGpu),
+        ("tabular", "ascend-910b4", NoGpu),
         ("joke-chat-qlora", "rx-7900-xtx", Warned(W::Rocm)),
         ("joke-chat-qlora", "rx-6700-xt", Warned(W::RocmOverride)),
         ("joke-chat-qlora", "rx-7900-xtx", Warned(W::NoQuantization)),

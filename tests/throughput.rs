@@ -127,3 +127,25 @@ fn several_cards_scale_as_measured() {
     println!("scaling: median |error| {:.1} %, largest {:.1} %", median * 100.0, errors.last().unwrap() * 100.0);
     assert!(median < 0.06 && *errors.last().unwrap() < 0.25);
 }
+
+/// Trees are bound by their histograms, on a card and on a processor: XGBoost's documentation, page on GPUs.
+#[test]
+fn boosted_trees_take_as_long_as_published() {
+    let catalog = Catalog::bundled();
+    let preset = Project::from_preset(catalog.preset("tabular").unwrap(), &catalog);
+    let documented = Project { samples: 750_000, micro_batch: 750_000, epochs: 500.0, ..preset.clone() };
+    let card = catalog.gpu("gtx-1080-ti").unwrap();
+    let seconds = enough_gpu::estimate::time(&documented, card, 1, &catalog).unwrap().run.0;
+    assert!((seconds / 12.57 - 1.0).abs() < 0.1, "{seconds:.1} s on a GTX 1080 Ti");
+    let seconds = Workload::new(&documented, false, &catalog).unwrap().on_cpu().0;
+    assert!((seconds / 36.01 - 1.0).abs() < 0.1, "{seconds:.1} s on eight cores");
+    // Seconds to minutes on any card.
+    for gpu in catalog.gpus.iter() {
+        if let Ok(time) = enough_gpu::estimate::time(&preset, gpu, 1, &catalog) {
+            assert!((3.0..120.0).contains(&time.run.0), "{}: {:.1} s", gpu.id, time.run.0);
+        }
+    }
+    // A smaller batch is no smaller table.
+    let batched = Project { micro_batch: 64, ..documented };
+    assert!((Workload::new(&batched, false, &catalog).unwrap().on_cpu().0 / seconds - 1.0).abs() < 1e-9);
+}

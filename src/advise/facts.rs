@@ -50,6 +50,8 @@ pub enum CardBar {
     NoPyTorch,
     /// The project needs kernels that exist for CUDA only (4-bit bases).
     NeedsCuda,
+    /// Boosted trees are built on a card with CUDA only, and on the processor with any other.
+    TreesNeedCuda,
 }
 
 /// What `PyTorch` would print, as numbers.

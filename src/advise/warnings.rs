@@ -1,7 +1,7 @@
 //! What to know about the chosen card before training on it, from the fields of its row.
 
 use super::{CardBar, CardWarning};
-use crate::catalog::{Gpu, GpuFamily, Vendor};
+use crate::catalog::{Gpu, GpuFamily, Vendor, is_boosting};
 use crate::estimate::TimeEstimate;
 use crate::estimate::time::{has_fast_link, has_flash};
 use crate::project::{BaseFormat, Method, Optimizer, Precision, Project};
@@ -17,6 +17,10 @@ pub fn bar(project: &Project, gpu: &Gpu) -> Option<CardBar> {
     // TPUs run JAX or PyTorch/XLA; Kepler is in no PyTorch 2 binary.
     if gpu.vendor == Vendor::Google || gpu.compute_capability.is_some_and(|c| c < 5.0) {
         return Some(CardBar::NoPyTorch);
+    }
+    // `device="cuda"` is the only card that XGBoost's documentation knows.
+    if is_boosting(&project.model) && gpu.vendor != Vendor::Nvidia {
+        return Some(CardBar::TreesNeedCuda);
     }
     let four_bit = project.method == Method::QLora
         || matches!(project.base, BaseFormat::Nf4 | BaseFormat::Nf4Double | BaseFormat::Int8);

@@ -56,8 +56,9 @@ pub(super) fn Cards() -> AnyView {
 }
 
 fn name(page: Page, choice: &CardChoice) -> String {
-    let name = page.catalog.gpu(choice.gpu).map_or(choice.gpu, |g| g.short_name());
-    if choice.count > 1 { format!("{name} × {}", choice.count) } else { name.to_string() }
+    let gpu = page.catalog.gpu(choice.gpu);
+    let name = gpu.map_or_else(|| choice.gpu.to_string(), |g| text::card_called(page.lang.get(), g));
+    if choice.count > 1 { format!("{name} × {}", choice.count) } else { name }
 }
 
 fn row(page: Page, lang: Lang, choice: &CardChoice, chosen: bool) -> AnyView {

@@ -3,7 +3,9 @@
 use crate::catalog::{Catalog, Domain, Gpu, Model, Preset};
 use crate::project::{CustomModel, Field, fields, search};
 use crate::text::numbers::counted;
-use crate::text::{Lang, accelerator_family, both, featured, labels, preset_group, says_no_gpu};
+use crate::text::{
+    Lang, accelerator_family, both, card_called, featured, labels, model_called, preset_group, says_no_gpu,
+};
 
 /// Rows shown at once; the rest is a few letters away.
 const MOST: usize = 80;
@@ -79,10 +81,10 @@ pub(super) fn chosen(lang: Lang, field: Field, id: &str, catalog: &Catalog) -> S
     match field {
         Field::Gpu if id == fields::NO_GPU => labels::CARD_NO_GPU.text(lang).to_string(),
         Field::Gpu | Field::PriceCard => {
-            catalog.gpu(id).map_or(labels::CARD_NONE_CHOSEN.text(lang), |g| g.short_name()).to_string()
+            catalog.gpu(id).map_or_else(|| labels::CARD_NONE_CHOSEN.text(lang).to_string(), |g| card_called(lang, g))
         }
         Field::Model if id == fields::CUSTOM_MODEL => labels::MODEL_CUSTOM.text(lang).to_string(),
-        Field::Model => catalog.model(id).map_or("", |m| m.name).to_string(),
+        Field::Model => catalog.model(id).map_or_else(String::new, |m| model_called(lang, m)),
         _ => catalog.preset(id).map_or_else(|| labels::PROJECT_OWN.text(lang).to_string(), |p| preset(lang, p).name),
     }
 }
@@ -91,16 +93,16 @@ fn best(lang: Lang, items: Vec<Item>) -> Vec<Group> {
     vec![Group { name: labels::BEST_MATCHES.text(lang).to_string(), items }]
 }
 
-fn card(_: Lang, gpu: &Gpu) -> Item {
-    let name = gpu.short_name();
+fn card(lang: Lang, gpu: &Gpu) -> Item {
+    let name = card_called(lang, gpu);
     let memory = format!("{:.0} GB", gpu.memory.gib());
     // Most names say their memory.
     let detail = if name.contains(&memory) { String::new() } else { memory };
-    Item { id: gpu.id.to_string(), name: name.to_string(), detail }
+    Item { id: gpu.id.to_string(), name, detail }
 }
 
 fn model(lang: Lang, model: &Model) -> Item {
-    Item { id: model.id.to_string(), name: model.name.to_string(), detail: counted(lang, model.params as f64) }
+    Item { id: model.id.to_string(), name: model_called(lang, model), detail: counted(lang, model.params as f64) }
 }
 
 fn preset(lang: Lang, preset: &Preset) -> Item {

@@ -151,7 +151,20 @@ pub struct Model {
     pub source: Source,
 }
 
+/// The row of gradient-boosted trees.
+const BOOSTING: &str = "xgboost-gpu";
+
+/// Whether this is the id of gradient-boosted trees, which no neural network's rules fit.
+pub fn is_boosting(id: &str) -> bool {
+    id == BOOSTING
+}
+
 impl Model {
+    /// Gradient-boosted trees.
+    pub fn is_boosting(&self) -> bool {
+        is_boosting(self.id)
+    }
+
     /// The language architecture, if it is one.
     pub fn language(&self) -> Option<&LanguageModel> {
         if let Architecture::Language(m) = &self.architecture { Some(m) } else { None }

@@ -63,7 +63,7 @@ fn judged(lang: Lang, project: &Project, advice: &Advice, catalog: &Catalog) -> 
     let gpu = catalog.gpu(&project.hardware.gpu);
     let count = project.hardware.count;
     let card =
-        gpu.map(|g| if count > 1 { format!("{} × {count}", g.short_name()) } else { g.short_name().to_string() });
+        gpu.map(|g| super::card_called(lang, g)).map(|name| if count > 1 { format!("{name} × {count}") } else { name });
     let each = if count > 1 { say!(lang, "每张", " each") } else { String::new() };
     let measured = match (&card, advice.capacity) {
         (Some(name), Some(usable)) => match lang {
@@ -108,6 +108,11 @@ fn judged(lang: Lang, project: &Project, advice: &Advice, catalog: &Catalog) -> 
                     "这个项目的 4 bit 内核只有 CUDA 版，{name} 跑不了。",
                     "The 4-bit kernels of this project exist for CUDA only; {name} cannot run them."
                 ),
+                CardBar::TreesNeedCuda => say!(
+                    lang,
+                    "XGBoost 只会用 CUDA 显卡，用不上 {name}，会在处理器上跑。",
+                    "XGBoost uses cards with CUDA only: beside {name} it runs on the processor."
+                ),
             };
             (Tone::Bad, say!(lang, "这张卡跑不了", "This card cannot run it"), why)
         }
@@ -150,7 +155,8 @@ pub fn cannot_estimate(lang: Lang, reason: &CannotEstimate, catalog: &Catalog) -
         ),
         CannotEstimate::UnknownModel(id) => {
             let near = crate::project::search::models(id, catalog);
-            let near: Vec<&str> = near.iter().filter_map(|id| catalog.model(id).map(|m| m.name)).collect();
+            let near = near.iter().filter_map(|id| catalog.model(id));
+            let near: Vec<String> = near.map(|m| super::model_called(lang, m)).collect();
             let next = if near.is_empty() {
                 say!(
                     lang,

@@ -175,7 +175,7 @@ pub fn free_choice(lang: Lang, free: &FreeChoice) -> String {
 /// The cards of a free notebook, where they are known; a slice of a card is called one.
 pub fn free_card(lang: Lang, free: &FreeChoice, catalog: &Catalog) -> Option<String> {
     let gpu = catalog.gpu(free.gpu)?;
-    let name = gpu.short_name();
+    let name = super::card_called(lang, gpu);
     let tier = catalog.free.iter().find(|t| t.platform == free.platform && t.offer == free.offer);
     let each = tier.and_then(|t| t.memory_gib.map(|gib| gib / f64::from(t.gpus.max(1))));
     if let Some(part) = each.filter(|gib| *gib < gpu.memory.gib() * 0.9) {

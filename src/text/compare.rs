@@ -9,8 +9,8 @@ use crate::units::significant;
 
 /// Why not this card, in one or two sentences.
 pub fn why_not(lang: Lang, gpu: &Gpu, reasons: &[Against], catalog: &Catalog) -> String {
-    let name = gpu.short_name();
-    let said: Vec<String> = reasons.iter().map(|r| against(lang, name, r, catalog)).collect();
+    let name = super::card_called(lang, gpu);
+    let said: Vec<String> = reasons.iter().map(|r| against(lang, &name, r, catalog)).collect();
     said.join(lang.pick("", " "))
 }
 
@@ -28,6 +28,11 @@ fn against(lang: Lang, name: &str, reason: &Against, catalog: &Catalog) -> Strin
             lang,
             "这个项目的 4 bit 内核只有 CUDA 版，{name} 跑不了。",
             "The 4-bit kernels of this project exist for CUDA only; {name} cannot run them."
+        ),
+        Against::CannotRun(CardBar::TreesNeedCuda) => say!(
+            lang,
+            "XGBoost 只会用 CUDA 显卡，用不上 {name}，会在处理器上跑。",
+            "XGBoost uses cards with CUDA only: beside {name} it runs on the processor."
         ),
         Against::TooSmall { missing, enough: Some(count) } if *count > 1 => say!(
             lang,
@@ -105,7 +110,7 @@ pub fn growth(lang: Lang, growth: &Growth, catalog: &Catalog) -> String {
     let (times, need) = (growth.times, growth.need);
     let what = match growth.model.and_then(|id| catalog.model(id)) {
         Some(model) => {
-            let (name, size) = (model.name, counted(lang, model.params as f64));
+            let (name, size) = (super::model_called(lang, model), counted(lang, model.params as f64));
             say!(
                 lang,
                 "大 {times} 倍（数据 {times} 倍，模型换成 {name}，{size}参数）",

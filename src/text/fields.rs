@@ -279,7 +279,7 @@ pub fn error(lang: Lang, field: Field, error: &FieldError, raw: &str, catalog: &
             say!(lang, "{name}要{range}；你写的是 {typed}。", "{name} must be {range}; you wrote {typed}.")
         }
         FieldError::Unknown { suggestions } => {
-            let names: Vec<&str> = suggestions.iter().map(|id| row_name(lang, field, id, catalog)).collect();
+            let names: Vec<String> = suggestions.iter().map(|id| row_name(lang, field, id, catalog)).collect();
             if names.is_empty() {
                 return say!(
                     lang,
@@ -325,15 +325,18 @@ fn excerpt(raw: &str) -> String {
     shown.chars().take(LONGEST).chain(['…']).collect()
 }
 
-fn row_name<'a>(lang: Lang, field: Field, id: &'a str, catalog: &'a Catalog) -> &'a str {
-    match field {
-        Field::Gpu | Field::PriceCard => catalog.gpu(id).map_or(id, |g| g.short_name()),
-        Field::Model => catalog.model(id).map_or(id, |m| m.name),
+fn row_name(lang: Lang, field: Field, id: &str, catalog: &Catalog) -> String {
+    let name = match field {
+        Field::Gpu | Field::PriceCard => {
+            return catalog.gpu(id).map_or_else(|| id.into(), |g| super::card_called(lang, g));
+        }
+        Field::Model => return catalog.model(id).map_or_else(|| id.into(), |m| super::model_called(lang, m)),
         Field::Preset => match (super::featured::name(id), catalog.preset(id)) {
             (Some(name), _) => name.text(lang),
             (None, Some(p)) => lang.pick(p.name_zh, p.name_en),
             (None, None) => id,
         },
         _ => super::choice(lang, field, id),
-    }
+    };
+    name.to_string()
 }

@@ -34,7 +34,7 @@ pub use money::{
     OLD_PRICE, afford, break_even, curve_alt, curve_terms, front_alt, old_price, one_project, pick_reason, plan_card,
     plan_cost, plan_detail, plan_way, step_up, two_years,
 };
-pub use names::says_no_gpu;
+pub use names::{card as card_called, model as model_called, says_no_gpu};
 pub use next::{Action, Next, next};
 pub use oom::{out_of_memory, out_of_memory_intro};
 

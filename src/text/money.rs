@@ -24,8 +24,8 @@ pub const OLD_PRICE: Message =
 /// A card of a plan with its number: `RTX 4090 × 2`.
 pub fn plan_card(lang: Lang, plan: &Plan, catalog: &Catalog) -> String {
     let Some(gpu) = catalog.gpu(plan.gpu) else { return say!(lang, "处理器", "Processor") };
-    let name = gpu.short_name();
-    if plan.count > 1 { format!("{name} × {}", plan.count) } else { name.to_string() }
+    let name = super::card_called(lang, gpu);
+    if plan.count > 1 { format!("{name} × {}", plan.count) } else { name }
 }
 
 /// How one gets at it, in a few words.
@@ -188,7 +188,7 @@ pub fn step_up(lang: Lang, step: &StepUp, catalog: &Catalog) -> String {
 
 /// From which hour on buying pays.
 pub fn break_even(lang: Lang, r: &RentOrBuy, catalog: &Catalog) -> String {
-    let name = card(r, catalog);
+    let name = card(lang, r, catalog);
     let Some((used, purchase)) = r.best() else {
         return say!(lang, "{name} 的价格不全，比不了。", "Prices of {name} are missing.");
     };
@@ -297,9 +297,9 @@ pub fn front_alt(lang: Lang, plans: &Plans, catalog: &Catalog) -> String {
     say!(lang, "时间和花费的取舍，从省到快：{all}。", "Time against money, from cheap to fast: {all}.")
 }
 
-fn card(r: &RentOrBuy, catalog: &Catalog) -> String {
-    let name = catalog.gpu(r.gpu).map_or(r.gpu, |g| g.short_name());
-    if r.count > 1 { format!("{name} × {}", r.count) } else { name.to_string() }
+fn card(lang: Lang, r: &RentOrBuy, catalog: &Catalog) -> String {
+    let name = catalog.gpu(r.gpu).map_or_else(|| r.gpu.to_string(), |g| super::card_called(lang, g));
+    if r.count > 1 { format!("{name} × {}", r.count) } else { name }
 }
 
 fn kind(lang: Lang, used: bool) -> &'static str {

@@ -1,6 +1,7 @@
 //! Names of companies and their offers, as people in each language know them.
 
 use super::Lang;
+use crate::catalog::{Gpu, Model};
 
 /// Providers under the name they have in Chinese.
 const PROVIDERS: &[(&str, &str)] = &[
@@ -36,6 +37,46 @@ const OFFERS: &[(&str, &str)] = &[
     ("A100 slices 10-50%", "A100 切片 10% 到 50%"),
     ("free Notebook (P100 or Ascend)", "免费 Notebook（P100 或昇腾）"),
 ];
+
+/// English words in the names of cards and models, as one says them in Chinese.
+const WORDS: &[(&str, &str)] = &[
+    (" (modded, blower)", "（改装，涡轮）"),
+    (" (modded)", "（改装）"),
+    (" (one of 4 GPUs on the board)", "（一板四芯中的一颗）"),
+    (" (one of 2 GPUs)", "（一板双芯中的一颗）"),
+    (" (per chip)", "（单芯片）"),
+    (" (per GPU)", "（单颗 GPU）"),
+    (" (GB10, 128 GB unified)", "（GB10，128 GB 统一内存）"),
+    (" (Strix Halo, 128 GB unified)", "（Strix Halo，128 GB 统一内存）"),
+    (" (text part)", "（文本部分）"),
+    (" (text part, 1T-A32B)", "（文本部分，1T-A32B）"),
+    (" (with vision)", "（带视觉）"),
+    (" (14B with vision)", "（14B，带视觉）"),
+];
+
+/// Makers of cards under their own name.
+const MAKERS: &[(&str, &str)] =
+    &[("Ascend", "昇腾"), ("Cambricon", "寒武纪"), ("Hygon", "海光"), ("MetaX", "沐曦"), ("Moore Threads", "摩尔线程")];
+
+/// The name of a card or model of the catalog.
+fn thing(lang: Lang, name: &str) -> String {
+    if lang == Lang::En {
+        return name.to_string();
+    }
+    let maker = MAKERS.iter().find_map(|(english, own)| Some(format!("{own}{}", name.strip_prefix(english)?)));
+    let named = maker.unwrap_or_else(|| name.to_string());
+    WORDS.iter().fold(named, |name, (english, chinese)| name.replace(english, chinese))
+}
+
+/// What people call a card.
+pub fn card(lang: Lang, gpu: &Gpu) -> String {
+    thing(lang, gpu.short_name())
+}
+
+/// What people call a model.
+pub fn model(lang: Lang, model: &Model) -> String {
+    thing(lang, model.name)
+}
 
 /// What people type who have no card to train on: nothing, a processor, graphics inside the processor.
 const NO_GPU: &[&str] = &[
@@ -123,6 +164,20 @@ mod tests {
             let left: Vec<&str> = words.filter(|w| !["Notebook", "xlarge"].contains(w)).collect();
             assert!(left.is_empty(), "{}: {name}", free.platform);
         }
+    }
+
+    #[test]
+    fn cards_and_models_have_no_english_words_in_chinese() {
+        let catalog = Catalog::bundled();
+        let cards = catalog.gpus.iter().map(|g| card(Lang::Zh, g));
+        let models = catalog.models.iter().map(|m| model(Lang::Zh, m));
+        let english = ["modded", "one of", "per chip", "per GPU", "unified", "text part", "with vision"];
+        for name in cards.chain(models) {
+            let left = english.iter().chain(MAKERS.iter().map(|(maker, _)| maker)).find(|word| name.contains(**word));
+            assert!(left.is_none(), "{name}");
+        }
+        assert_eq!(thing(Lang::Zh, "Moore Threads MTT S80 16 GB"), "摩尔线程 MTT S80 16 GB");
+        assert_eq!(thing(Lang::En, "Qwen3.5-2B (text part)"), "Qwen3.5-2B (text part)");
     }
 
     #[test]

@@ -160,7 +160,7 @@ fn faster(lang: Lang, advice: &Advice, run: f64, catalog: &Catalog) -> Option<(S
     let choice = balanced.or_else(|| advice.cards.iter().find(quick))?;
     let rent = choice.rent?;
     let price = money(lang, rent.run?, rent.rough);
-    Some((card_name(choice, catalog), about_hours(lang, choice.time?.run.hours()), price))
+    Some((card_name(lang, choice, catalog), about_hours(lang, choice.time?.run.hours()), price))
 }
 
 fn tight(lang: Lang, advice: &Advice) -> Next {
@@ -261,7 +261,7 @@ fn elsewhere(lang: Lang, advice: &Advice, catalog: &Catalog) -> Next {
         if choice.count > ONE_MACHINE {
             return cluster(lang, choice, catalog);
         }
-        let (name, who) = (card_name(choice, catalog), before(lang, provider(lang, rent.provider)));
+        let (name, who) = (card_name(lang, choice, catalog), before(lang, provider(lang, rent.provider)));
         let per_hour = money(lang, rent.per_hour, rent.rough);
         let sentence = match (rent.run, choice.time) {
             (Some(run), Some(time)) => {
@@ -282,7 +282,7 @@ fn elsewhere(lang: Lang, advice: &Advice, catalog: &Catalog) -> Next {
     }
     match advice.cards.iter().find(usable) {
         Some(choice) => {
-            let name = card_name(choice, catalog);
+            let name = card_name(lang, choice, catalog);
             Next {
                 sentence: say!(lang, "换成 {name} 就装得下。", "On {name} it fits."), action: one_card(choice)
             }
@@ -300,7 +300,7 @@ const ONE_MACHINE: u32 = 8;
 
 /// More than one machine: nobody does that on a hunch.
 fn cluster(lang: Lang, choice: &CardChoice, catalog: &Catalog) -> Next {
-    let name = card_name(choice, catalog);
+    let name = card_name(lang, choice, catalog);
     let time = choice.time.map(|t| about_hours(lang, t.run.hours())).unwrap_or_default();
     let cost = choice.rent.and_then(|r| Some(money(lang, r.run?, r.rough))).unwrap_or_default();
     Next::say(say!(
@@ -314,7 +314,7 @@ fn one_card(choice: &CardChoice) -> Action {
     if choice.count == 1 { Action::Card(choice.gpu.to_string()) } else { Action::None }
 }
 
-fn card_name(choice: &CardChoice, catalog: &Catalog) -> String {
-    let name = catalog.gpu(choice.gpu).map_or(choice.gpu, |g| g.short_name());
-    if choice.count > 1 { format!("{name} × {}", choice.count) } else { name.to_string() }
+fn card_name(lang: Lang, choice: &CardChoice, catalog: &Catalog) -> String {
+    let name = catalog.gpu(choice.gpu).map_or_else(|| choice.gpu.to_string(), |g| super::card_called(lang, g));
+    if choice.count > 1 { format!("{name} × {}", choice.count) } else { name }
 }

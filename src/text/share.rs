@@ -39,7 +39,8 @@ pub fn project_name(lang: Lang, project: &Project, catalog: &Catalog) -> String 
     if let Some(preset) = catalog.preset(&project.preset) {
         return lang.pick(preset.name_zh, preset.name_en).to_string();
     }
-    let model = catalog.model(&project.model).map_or(labels::PROJECT_OWN.text(lang), |m| m.name);
+    let model = catalog.model(&project.model);
+    let model = model.map_or_else(|| labels::PROJECT_OWN.text(lang).to_string(), |m| super::model_called(lang, m));
     let method = super::choice(lang, crate::project::Field::Method, crate::project::Choice::id(project.method));
     format!("{model} {method}")
 }

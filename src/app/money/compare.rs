@@ -92,7 +92,8 @@ pub(super) fn Sides() -> AnyView {
             .iter()
             .enumerate()
             .map(|(at, side)| {
-                let name = page.catalog.gpu(side.gpu).map_or(side.gpu, |g| g.short_name());
+                let name = page.catalog.gpu(side.gpu);
+                let name = name.map_or_else(|| side.gpu.to_string(), |g| text::card_called(lang, g));
                 let label = format!("{} {name}", labels::SIDES_REMOVE.text(lang));
                 let button = several.then(|| {
                     view! {

@@ -17,7 +17,8 @@ pub(super) fn cards(
         for gpu in page.catalog.gpus.iter() {
             let group = text::accelerator_family(gpu).text(lang);
             let option =
-                view! { <option value=gpu.id selected=gpu.id == chosen>{gpu.short_name()}</option> }.into_any();
+                view! { <option value=gpu.id selected=gpu.id == chosen>{text::card_called(lang, gpu)}</option> }
+                    .into_any();
             match groups.iter_mut().find(|(name, _)| *name == group) {
                 Some((_, options)) => options.push(option),
                 None => groups.push((group, vec![option])),

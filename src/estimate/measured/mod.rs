@@ -10,6 +10,7 @@ mod diffusion;
 mod phases;
 mod program;
 mod small;
+pub(in crate::estimate) use small::TABLE_COLUMNS;
 mod transformer;
 mod vision;
 mod vision_language;

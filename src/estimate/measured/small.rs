@@ -6,7 +6,7 @@ use crate::estimate::{CannotEstimate, EstimateMethod};
 use crate::project::Project;
 
 /// Columns of a table, where nobody says: what the catalog's rows for tables assume.
-const TABLE_COLUMNS: f64 = 50.0;
+pub(in crate::estimate) const TABLE_COLUMNS: f64 = 50.0;
 /// Nodes, input features and edges of Cora with self-loops (Kipf and Welling's graph).
 const CORA: (f64, f64, f64) = (2708.0, 1433.0, 13_264.0);
 /// Outputs of the layers for one picture of 84 x 84 x 4 in the Nature network: 20 x 20 x 32 + 9 x 9 x 64 + 7 x 7 x 64 + 512.
@@ -31,7 +31,7 @@ pub(super) fn pieces(project: &Project, model: &Model) -> Result<(Pieces, Estima
         return Err(CannotEstimate::MethodDoesNotApply);
     }
     let batch = project.micro_batch as f64;
-    if model.params == 0 {
+    if model.is_boosting() {
         return Ok((boosting(project), EstimateMethod::Rough));
     }
     let (parameters, activations) = shape(project, model);
@@ -67,7 +67,7 @@ fn boosting(project: &Project) -> Pieces {
 pub(super) fn forward_flops(project: &Project, model: &Model) -> f64 {
     let parameters = model.params as f64;
     match model.id {
-        _ if model.params == 0 => TABLE_COLUMNS * 8.0 * 2.0,
+        _ if model.is_boosting() => TABLE_COLUMNS * 8.0 * 2.0,
         id if id.contains("atari") => 2.0 * 9.2e6,
         id if id.contains("lstm") || id.contains("informer") => 2.0 * parameters * project.sequence as f64,
         _ => 2.0 * parameters,

@@ -49,6 +49,8 @@ pub struct Workload {
     pub paged: f64,
     /// Bytes that come from main memory in one micro-batch.
     pub from_host: f64,
+    /// Values that a tree of gradient boosting adds to its histograms: rows, columns and levels multiplied.
+    pub histogram: f64,
     /// The library can also lay layers, matrices and experts out over the cards.
     pub model_parallel: bool,
     /// Relative half-width of the error band on one card.
