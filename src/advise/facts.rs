@@ -381,7 +381,7 @@ pub struct Advice {
     pub fixes: Vec<Fix>,
     /// The least painful set of fixes that fits the chosen card, where it does not fit as it is.
     pub make_it_fit: Option<FitPlan>,
-    /// The largest micro-batch that fits the chosen card, where the project fits.
+    /// The largest micro-batch that fits the chosen card, where the project fits and the card is what limits it.
     pub largest_micro_batch: Option<u64>,
     /// All cards, ranked.
     pub cards: Vec<CardChoice>,

@@ -16,6 +16,11 @@ const WORTHWHILE_AT_A_PRICE: f64 = 0.25;
 /// Largest micro-batch that is looked for.
 const LARGEST_BATCH: u64 = 1 << 20;
 
+/// Where the search for the largest micro-batch ends, whatever the card holds.
+pub(super) fn batch_limit(project: &Project) -> u64 {
+    project.samples.clamp(1, LARGEST_BATCH)
+}
+
 /// The card and the numbers that the search for fixes works on.
 pub(super) struct Bench<'a> {
     memo: &'a Memo<'a>,
@@ -207,7 +212,7 @@ impl<'a> Bench<'a> {
 
     /// The largest micro-batch that fits; `None` where not even one sample does.
     pub(super) fn largest_micro_batch(&self, project: &Project) -> Option<u64> {
-        let limit = project.samples.clamp(1, LARGEST_BATCH);
+        let limit = batch_limit(project);
         let have = self.gpu.usable.0 as f64;
         largest(limit, have, |micro_batch| {
             let need = self.need(&Project { micro_batch, ..project.clone() })?;

@@ -34,7 +34,7 @@ pub use plans::{Afford, Plan, Plans, StepUp, Way};
 pub use terms::{DISK_GB, SET_UP_H, electricity, wall_watts, yearly_loss};
 pub use warnings::{bar as card_bar, warnings as card_warnings};
 
-use crate::catalog::{Catalog, Gpu};
+use crate::catalog::{Catalog, Domain, Gpu};
 use crate::estimate::{CannotEstimate, MemoryEstimate};
 use crate::project::Project;
 use engine::{Engine, Estimates, Memo, Need, settle};
@@ -99,7 +99,13 @@ fn advise_with(engine: &dyn Engine, project: &Project, catalog: &Catalog) -> Res
     let fixes = bench.as_ref().filter(|_| wants_fixes).map_or_else(Vec::new, |b| b.fixes(&settled));
     let make_it_fit = bench.as_ref().filter(|_| short).and_then(|b| b.make_it_fit(&settled));
     let fits = matches!(verdict, Verdict::Fits { .. });
-    let largest_micro_batch = bench.as_ref().filter(|_| fits).and_then(|b| b.largest_micro_batch(&settled));
+    // No use where nothing but the search's own end stops it, nor where the work is too little for any card.
+    let small = catalog.model(&project.model).is_some_and(|m| m.domain == Domain::Small);
+    let largest_micro_batch = bench
+        .as_ref()
+        .filter(|_| fits && !small)
+        .and_then(|b| b.largest_micro_batch(&settled))
+        .filter(|n| *n < fixes::batch_limit(&settled));
     let out_of_memory = gpu
         .filter(|g| Need::of(&memory).card > g.usable)
         .map(|g| verdict::out_of_memory(&settled, &memory, g.usable, catalog));

@@ -286,6 +286,13 @@ fn read_length(project: &mut Project, preset: &Preset, model: Option<&Model>, do
         1.0
     };
     let samples = (samples * per_prompt).max(1.0);
+    let ranged = data.as_ref().is_some_and(|d| d.high.is_some());
+    let steps = length.as_ref().filter(|l| l.unit.contains("step") || l.unit.contains("iteration"));
+    let batch = (project.micro_batch * project.accumulation) as f64;
+    let samples = match steps {
+        Some(steps) if ranged => whole_passes(samples, steps.middle() * batch),
+        _ => samples,
+    };
     project.samples = samples as u64;
     if preset.batch.is_empty() {
         // Gradient boosting: every tree sees all rows.
@@ -311,6 +318,15 @@ fn read_length(project: &mut Project, preset: &Preset, model: Option<&Model>, do
     } else {
         length.middle() + length.added.unwrap_or(0.0)
     };
+}
+
+/// The count nearest to the middle of a range that a run of so many samples walks a whole number of times; the middle
+/// itself where none is within a quarter of it.
+fn whole_passes(middle: f64, seen: f64) -> f64 {
+    let middle = middle.round();
+    let whole = |count: &f64| *count >= 1.0 && *count <= seen && seen % *count == 0.0;
+    let away = (0..=(middle / 4.0).min(1e4) as u64).map(|n| n as f64);
+    away.flat_map(|n| [middle - n, middle + n]).find(whole).unwrap_or(middle)
 }
 
 fn samples(
