@@ -381,8 +381,10 @@ pub struct Advice {
     pub fixes: Vec<Fix>,
     /// The least painful set of fixes that fits the chosen card, where it does not fit as it is.
     pub make_it_fit: Option<FitPlan>,
-    /// The largest micro-batch that fits the chosen card, where the project fits and the card is what limits it.
+    /// The largest micro-batch that fits the chosen card, where the project fits.
     pub largest_micro_batch: Option<u64>,
+    /// The card is what limits that batch, and the work is enough to gain from a larger one.
+    pub room_has_use: bool,
     /// All cards, ranked.
     pub cards: Vec<CardChoice>,
     /// Free notebooks that do it.

@@ -99,13 +99,10 @@ fn advise_with(engine: &dyn Engine, project: &Project, catalog: &Catalog) -> Res
     let fixes = bench.as_ref().filter(|_| wants_fixes).map_or_else(Vec::new, |b| b.fixes(&settled));
     let make_it_fit = bench.as_ref().filter(|_| short).and_then(|b| b.make_it_fit(&settled));
     let fits = matches!(verdict, Verdict::Fits { .. });
+    let largest_micro_batch = bench.as_ref().filter(|_| fits).and_then(|b| b.largest_micro_batch(&settled));
     // No use where nothing but the search's own end stops it, nor where the work is too little for any card.
     let small = catalog.model(&project.model).is_some_and(|m| m.domain == Domain::Small);
-    let largest_micro_batch = bench
-        .as_ref()
-        .filter(|_| fits && !small)
-        .and_then(|b| b.largest_micro_batch(&settled))
-        .filter(|n| *n < fixes::batch_limit(&settled));
+    let room_has_use = !small && largest_micro_batch.is_some_and(|n| n < fixes::batch_limit(&settled));
     let out_of_memory = gpu
         .filter(|g| Need::of(&memory).card > g.usable)
         .map(|g| verdict::out_of_memory(&settled, &memory, g.usable, catalog));
@@ -123,6 +120,7 @@ fn advise_with(engine: &dyn Engine, project: &Project, catalog: &Catalog) -> Res
         fixes,
         make_it_fit,
         largest_micro_batch,
+        room_has_use,
         cards,
         free,
         plans,

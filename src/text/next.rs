@@ -127,7 +127,8 @@ fn fits(lang: Lang, project: &Project, advice: &Advice, catalog: &Catalog) -> Ne
         ));
     }
     let time = run.map(|h| about_hours(lang, h));
-    let bigger = advice.largest_micro_batch.filter(|n| *n >= project.micro_batch.saturating_mul(2));
+    let bigger =
+        advice.largest_micro_batch.filter(|n| advice.room_has_use && *n >= project.micro_batch.saturating_mul(2));
     match (time, bigger) {
         (Some(t), Some(n)) => Next {
             sentence: say!(
