@@ -128,7 +128,7 @@ fn several_cards_scale_as_measured() {
     assert!(median < 0.06 && *errors.last().unwrap() < 0.25);
 }
 
-/// Trees are bound by their histograms, on a card and on a processor: XGBoost's documentation, page on GPUs.
+/// Trees are bound by their histograms, on a card and on a processor: `XGBoost`'s documentation, page on GPUs.
 #[test]
 fn boosted_trees_take_as_long_as_published() {
     let catalog = Catalog::bundled();

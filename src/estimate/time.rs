@@ -57,7 +57,7 @@ const CPU_TRAFFIC_RATE: f64 = 30e9;
 const CPU_OPERATION_S: f64 = 3e-6;
 
 /// Bytes of the card's bandwidth for each value that goes into a histogram of a tree, and values that a processor of
-/// eight cores adds in a second. XGBoost's page on GPUs: 750,000 training rows of 50 columns, 500 trees of six levels
+/// eight cores adds in a second. The page of `XGBoost` on GPUs: 750,000 training rows of 50 columns, 500 trees of six levels
 /// take 12.57 s on a GTX 1080 Ti (484 GB/s) and 36.01 s on a Ryzen 7 2700.
 const HISTOGRAM_BYTES: f64 = 54.0;
 /// See [`HISTOGRAM_BYTES`]; less 2.6 s for starting operations.

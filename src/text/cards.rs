@@ -182,7 +182,7 @@ pub fn free_card(lang: Lang, free: &FreeChoice, catalog: &Catalog) -> Option<Str
         let size = plain(part);
         return Some(say!(lang, "{name} 切片（{size} GB）", "{size} GB slice of an {name}"));
     }
-    Some(if free.count > 1 { format!("{name} × {}", free.count) } else { name.to_string() })
+    Some(if free.count > 1 { format!("{name} × {}", free.count) } else { name })
 }
 
 /// How long it takes there and in how many sittings.

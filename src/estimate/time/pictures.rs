@@ -35,7 +35,7 @@ const UNET_BYTES: f64 = 112.0;
 /// Kernels of a step of a small network.
 const SMALL_KERNELS: f64 = 120.0;
 
-/// Levels of a tree (`max_depth` of XGBoost, default).
+/// Levels of a tree (`max_depth` of `XGBoost`, default).
 const TREE_LEVELS: f64 = 6.0;
 /// Kernel starts that a level of a tree is worth, with its copies and waits: about 2 ms, on which small tables are stuck
 /// (100,000 rows, 100 trees of ten levels: 3.3 s on V100, szilard/GBM-perf; 400,000 rows of 30 columns, 200 trees of
