@@ -95,6 +95,9 @@ fn a_bigger_budget_never_makes_the_best_time_worse() {
                 Some(Afford::TooLittle(plan)) => {
                     assert!(plan.outlay.amount > limit && !enough, "{}: {plan:?} for {limit}", project.preset);
                 }
+                Some(Afford::OnOwnCard(plan)) => {
+                    assert!(plan.way == Way::Own && !enough, "{}: {plan:?} for {limit}", project.preset);
+                }
                 None => panic!("{}: a budget of {limit} is not answered", project.preset),
             }
         }

@@ -1,10 +1,12 @@
 //! Why not this card, what another step of the project would take, and cards side by side.
 
 use super::cards::{LONGEST_H, is_mainstream};
+use super::engine::Estimates;
 use super::plans::{Plan, card_plans};
 use super::terms::wall_watts;
+use super::verdict::verdict;
 use super::warnings::{bar, warnings};
-use super::{Advice, CardBar, CardChoice, CardWarning, Pick, advise};
+use super::{Advice, CardBar, CardChoice, CardWarning, Pick, advise, settled_on};
 use crate::catalog::{Architecture, Catalog, Gpu, GpuFamily, Model};
 use crate::project::Project;
 use crate::units::{Bytes, Money};
@@ -122,6 +124,8 @@ pub struct Growth {
     pub need: Bytes,
     /// The card of today still holds it; `None` where there is none.
     pub still_fits: Option<bool>,
+    /// The card of today holds the project of today.
+    pub fits_today: bool,
     /// The balanced way to run it.
     pub plan: Option<Plan>,
 }
@@ -145,6 +149,10 @@ pub fn growth(project: &Project, times: u32, catalog: &Catalog) -> Option<Growth
         model: larger.map(|m| m.id),
         need: advice.memory.card,
         still_fits: there.map(|_| advice.verdict.is_good()),
+        fits_today: there.is_some_and(|gpu| {
+            let settled = settled_on(&Estimates::of(catalog), project, gpu);
+            settled.is_some_and(|(_, memory)| verdict(&memory, gpu.usable).is_good())
+        }),
         plan,
     })
 }

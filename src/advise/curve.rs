@@ -16,7 +16,7 @@ const POINTS: usize = 49;
 /// What a card costs after some hours of use, in the person's currency.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CostPoint {
-    /// Hours of use.
+    /// Hours of use; of a rented machine those to set it up count as use.
     pub hours: f64,
     /// Rented, with the disk kept in between.
     pub rent: f64,
@@ -54,6 +54,8 @@ pub struct RentOrBuy {
     pub rough: bool,
     /// For an hour.
     pub rent_hour: Money,
+    /// Disk of a rented machine for a week, kept between rentals.
+    pub disk_week: Money,
     /// Electricity for an hour of a card of one's own.
     pub power_hour: Option<Money>,
     /// The larger power supply that it takes: watts and price.
@@ -132,12 +134,14 @@ pub fn rent_or_buy(
         buy_as_of: price.as_of,
         rough: rent.rough || price.rough,
         rent_hour: rent.per_hour,
+        disk_week: terms.money(terms.kept_disk(1.0)),
         power_hour: case.power.map(|p| terms.money(p)),
         supply: terms.supply(gpu, count).map(|(watts, price)| (watts, terms.money(price))),
         new,
         used,
         hours_a_week: case.a_week,
-        project: hours.map(|h| case.at(h)),
+        // What its plan says: the hour to set up, the disk, and no less than a provider sells.
+        project: hours.map(|h| CostPoint { rent: rent.run.map_or(case.rented(h), |m| m.amount), ..case.at(h) }),
         two_years: case.at(two_years),
         points,
     })

@@ -319,12 +319,45 @@ pub struct FreeChoice {
     pub fp16_instead: bool,
     /// Meant for mainland China.
     pub china: bool,
-    /// Not open to everybody, or not made for `PyTorch` on CUDA.
-    pub restricted: bool,
+    /// Why not everybody can count on it, where that is so.
+    pub restriction: Option<Restriction>,
+    /// Not where the person is.
+    pub away: bool,
     /// Month of the fact.
     pub as_of: &'static str,
     /// Nobody saw the offer written down.
     pub rough: bool,
+}
+
+impl FreeChoice {
+    /// Whether the run can be planned on it: it fits for sure, and everybody where the person is can have it.
+    pub const fn is_open(&self) -> bool {
+        !self.tight && !self.away && self.restriction.is_none()
+    }
+
+    /// Whether it is an answer by itself: open, and done in a few sittings.
+    pub const fn is_enough(&self) -> bool {
+        /// Saving and resuming more often than this is no answer for somebody who begins.
+        const FEW_SESSIONS: u32 = 3;
+        self.is_open() && self.sessions <= FEW_SESSIONS
+    }
+}
+
+/// Why a free offer is not one that everybody can count on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Restriction {
+    /// For those who take a course.
+    Course,
+    /// For those who enter a competition.
+    Competition,
+    /// Admission by a waiting list.
+    WaitList,
+    /// Mostly taken.
+    OutOfStock,
+    /// Made for another library than `PyTorch`.
+    OtherLibrary,
+    /// Not an NVIDIA card, or one that current wheels dropped.
+    OtherCard,
 }
 
 /// A warning about the chosen card.

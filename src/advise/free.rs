@@ -1,9 +1,9 @@
 //! Free notebooks on which the run fits.
 
-use super::FreeChoice;
 use super::engine::Memo;
 use super::warnings::{OLDEST_CURRENT, bar, lacks_bf16};
-use crate::catalog::{Catalog, FreeTier, Vendor};
+use super::{FreeChoice, Restriction};
+use crate::catalog::{Catalog, FreeTier, Gpu, Vendor};
 use crate::project::Project;
 use crate::units::{Bytes, Currency};
 
@@ -14,15 +14,20 @@ const MOST_SESSIONS: f64 = 8.0;
 const PATIENCE_H: f64 = 24.0 * 28.0;
 
 /// Words in an offer's limits that say it is for some people only, or for another library.
-const RESTRICTIONS: [&str; 5] = ["unofficial", "course", "competition", "out of stock", "wait list"];
+const RESTRICTIONS: [(&str, Restriction); 5] = [
+    ("unofficial", Restriction::OtherLibrary),
+    ("competition", Restriction::Competition),
+    ("course", Restriction::Course),
+    ("out of stock", Restriction::OutOfStock),
+    ("wait list", Restriction::WaitList),
+];
 
 /// Free notebooks that do the run: those open to everybody where the person is, in one sitting, first.
 pub(super) fn free(memo: &Memo<'_>, project: &Project, catalog: &Catalog) -> Vec<FreeChoice> {
     let mut found: Vec<FreeChoice> =
         catalog.free.iter().filter_map(|tier| choice(memo, project, catalog, tier)).collect();
     found.sort_by(|a, b| {
-        let away = |c: &FreeChoice| c.china != (project.budget.currency == Currency::Cny);
-        let key = |c: &FreeChoice| (c.tight, c.restricted, away(c), c.sessions, c.rough);
+        let key = |c: &FreeChoice| (c.tight, c.restriction.is_some(), c.away, c.sessions, c.rough);
         key(a).cmp(&key(b)).then(a.hours.unwrap_or(0.0).total_cmp(&b.hours.unwrap_or(0.0)))
     });
     found
@@ -66,12 +71,17 @@ fn choice(memo: &Memo<'_>, project: &Project, catalog: &Catalog, tier: &FreeTier
         tight,
         fp16_instead: lacks_bf16(project, gpu),
         china: tier.china,
-        restricted: gpu.vendor != Vendor::Nvidia
-            || gpu.compute_capability.is_some_and(|c| c < OLDEST_CURRENT)
-            || RESTRICTIONS.iter().any(|word| tier.limits.contains(word)),
+        restriction: restriction(gpu, tier),
+        away: tier.china != (project.budget.currency == Currency::Cny),
         as_of: tier.source.as_of,
         rough: tier.source.place.starts_with("memory"),
     })
+}
+
+fn restriction(gpu: &Gpu, tier: &FreeTier) -> Option<Restriction> {
+    let said = RESTRICTIONS.iter().find(|(word, _)| tier.limits.contains(word)).map(|(_, restriction)| *restriction);
+    let other = gpu.vendor != Vendor::Nvidia || gpu.compute_capability.is_some_and(|c| c < OLDEST_CURRENT);
+    said.or(other.then_some(Restriction::OtherCard))
 }
 
 /// Free hours, and after how many hours they come back.

@@ -109,8 +109,13 @@ fn advise_with(engine: &dyn Engine, project: &Project, catalog: &Catalog) -> Res
     let cards = cards::cards(&memo, project, catalog);
     let free = free::free(&memo, project, catalog);
     let own = gpu.filter(|_| fits).zip(time).map(|(gpu, time)| (gpu, count, time.run.hours()));
-    let plans =
-        plans::plans(project, catalog, &plans::Given { cards: &cards, free: &free, own, hours_on_cpu: cpu_does_it });
+    let changed = gpu.zip(make_it_fit.as_ref());
+    let own_changed = changed.and_then(|(gpu, plan)| {
+        let time = memo.time_of(&plan.project, gpu)?;
+        Some((gpu, plan.project.hardware.count, time.run.hours()))
+    });
+    let given = plans::Given { cards: &cards, free: &free, own, own_changed, hours_on_cpu: cpu_does_it };
+    let plans = plans::plans(project, catalog, &given);
     Ok(Advice {
         verdict,
         capacity: gpu.map(|g| g.usable),

@@ -7,7 +7,7 @@ use super::terms::{SET_UP_H, Terms, can_own, resale_share};
 use super::{CardChoice, FreeChoice, Pick};
 use crate::catalog::{Catalog, Gpu, Vendor};
 use crate::project::Project;
-use crate::units::{Currency, Money};
+use crate::units::Money;
 
 /// A card that is bought comes by post: two days. A judgement.
 const DELIVERY_H: f64 = 48.0;
@@ -99,6 +99,8 @@ impl StepUp {
 pub enum Afford {
     /// The soonest end that the money is enough for.
     Soonest(Plan),
+    /// Not enough for anything but the person's own card, on which the run fits once it is changed as advised.
+    OnOwnCard(Plan),
     /// Not enough for anything: the least that is needed.
     TooLittle(Plan),
 }
@@ -112,6 +114,8 @@ pub struct Plans {
     pub others: Vec<Plan>,
     /// Cheapest, balanced, fastest; where the money is limited, of what it is enough for.
     pub picks: Vec<(Pick, Plan)>,
+    /// What costs less than the pick that is called the cheapest: about as much, but more trouble or a longer wait.
+    pub cheaper: Option<Plan>,
     /// What the budget buys, where one is given.
     pub afford: Option<Afford>,
     /// The next faster plan after the balanced one.
@@ -124,13 +128,15 @@ pub(super) struct Given<'a> {
     pub(super) free: &'a [FreeChoice],
     /// The person's own card, if the run fits: how many, and hours.
     pub(super) own: Option<(&'a Gpu, u32, f64)>,
+    /// The person's own card, if the run fits once it is changed as advised.
+    pub(super) own_changed: Option<(&'a Gpu, u32, f64)>,
     pub(super) hours_on_cpu: Option<f64>,
 }
 
 /// All plans, and those worth a look.
 pub(super) fn plans(project: &Project, catalog: &Catalog, given: &Given<'_>) -> Plans {
     let terms = Terms::of(project);
-    let mut all = at_home(&terms, project, catalog, given);
+    let mut all = at_home(&terms, catalog, given);
     // Offers in another currency only where there is nothing else that ends in time.
     let ends = |c: &CardChoice| c.time.is_some_and(|t| t.run.hours() + SET_UP_H <= LONGEST_H);
     let foreign = !given.cards.iter().any(|c| c.fits && ends(c) && c.rent.is_some_and(|r| !r.converted));
@@ -152,19 +158,26 @@ pub(super) fn plans(project: &Project, catalog: &Catalog, given: &Given<'_>) -> 
     let dollar = terms.convert(A_DOLLAR);
     let limit = project.budget.limit;
     let front = front(&all);
-    let afford = limit.and_then(|limit| afford(&all, limit));
+    let changed = given.own_changed.map(|own| own_card(&terms, own));
+    let afford = limit.and_then(|limit| afford(&all, limit)).map(|found| match (found, changed) {
+        (Afford::TooLittle(_), Some(plan)) => Afford::OnOwnCard(plan),
+        _ => found,
+    });
     if let (Some(Afford::Soonest(_)), Some(limit)) = (afford, limit) {
         all.retain(|p| p.outlay.amount <= limit);
     }
     let picks = picks(&all, dollar, catalog);
+    let least = all.iter().min_by(|a, b| a.cost.amount.total_cmp(&b.cost.amount)).copied();
+    let cheapest = picks.iter().find(|(pick, _)| *pick == Pick::Cheapest);
+    let cheaper = least.zip(cheapest).filter(|(l, (_, p))| l.cost.amount < p.cost.amount).map(|(least, _)| least);
     let balanced = picks.iter().find(|(pick, _)| *pick == Pick::Balanced).or(picks.first()).map(|(_, plan)| *plan);
     let step_up = balanced.and_then(|from| step_up(from, &front));
-    Plans { front, others, picks, afford, step_up }
+    Plans { front, others, picks, cheaper, afford, step_up }
 }
 
-/// What costs no rent: processor, own card, free notebooks.
-fn at_home(terms: &Terms<'_>, project: &Project, catalog: &Catalog, given: &Given<'_>) -> Vec<Plan> {
-    let plain = |way: Way, gpu: &'static str, count: u32, hours: f64, cost: f64| Plan {
+/// A plan that takes no rent and nothing from a shop.
+fn plain(terms: &Terms<'_>, way: Way, gpu: &'static str, count: u32, hours: f64, cost: f64) -> Plan {
+    Plan {
         gpu,
         count,
         way,
@@ -176,16 +189,23 @@ fn at_home(terms: &Terms<'_>, project: &Project, catalog: &Catalog, given: &Give
         worth: None,
         as_of: "",
         rough: false,
-    };
+    }
+}
+
+/// The person's own card: electricity.
+fn own_card(terms: &Terms<'_>, (gpu, count, hours): (&Gpu, u32, f64)) -> Plan {
+    plain(terms, Way::Own, gpu.id, count, hours, terms.power(gpu, count).unwrap_or(0.0) * hours)
+}
+
+/// What costs no rent: processor, own card, free notebooks.
+fn at_home(terms: &Terms<'_>, catalog: &Catalog, given: &Given<'_>) -> Vec<Plan> {
+    let plain = |way, gpu, count, hours, cost| plain(terms, way, gpu, count, hours, cost);
     let mut found = Vec::new();
     if let Some(hours) = given.hours_on_cpu {
         found.push(plain(Way::Processor, "", 1, hours, PROCESSOR_KW * terms.electricity * hours));
     }
-    if let Some((gpu, count, hours)) = given.own {
-        found.push(plain(Way::Own, gpu.id, count, hours, terms.power(gpu, count).unwrap_or(0.0) * hours));
-    }
-    let near = |f: &&FreeChoice| f.china == (project.budget.currency == Currency::Cny);
-    for free in given.free.iter().filter(near).filter(|f| !f.tight && !f.restricted) {
+    found.extend(given.own.map(|own| own_card(terms, own)));
+    for free in given.free.iter().filter(|f| f.is_open()) {
         let (Some(hours), Some(wait), Some(gpu)) = (free.hours, free.wait_h, catalog.gpu(free.gpu)) else { continue };
         found.push(Plan {
             who: free.platform,

@@ -72,14 +72,19 @@ fn row(page: Page, lang: Lang, choice: &CardChoice, chosen: bool) -> AnyView {
     let key = format!("{}-{}", choice.gpu, choice.count);
     let name = name(page, choice);
     let room = if choice.spare.0 > 0 { choice.spare.to_string() } else { String::new() };
-    let time = choice.time.map(|t| numbers::hours(lang, t.run.hours())).unwrap_or_default();
+    // What does not fit takes no time and no money.
+    let runs = choice.fits || choice.tight;
+    let time = choice.time.filter(|_| runs).map(|t| numbers::hours(lang, t.run.hours())).unwrap_or_default();
     let budget = page.project.with(|p| p.budget);
     let over = |yes: bool| yes.then(|| view! { <span class="tag">{labels::OVER_BUDGET.text(lang)}</span> });
     let dated = |words, as_of| view! { {two_lines(words)}{page.old_price(lang, as_of)} };
-    let poor = choice.overpriced.then(|| {
+    let poor = (runs && choice.overpriced).then(|| {
         view! { <span class="tag" title=labels::OVERPRICED_WHY.text(lang)>{labels::OVERPRICED.text(lang)}</span> }
     });
-    let rent = choice.rent.map(|r| (dated(text::rent(lang, &r), r.as_of), over(text::rent_over(&budget, &r))));
+    let rent = choice
+        .rent
+        .filter(|_| runs)
+        .map(|r| (dated(text::rent(lang, &r), r.as_of), over(text::rent_over(&budget, &r))));
     let buy = choice.buy.and_then(|b| Some((dated(text::buy(lang, &b)?, b.as_of), over(text::buy_over(&budget, &b)))));
     let (gpu, count) = (choice.gpu, choice.count);
     let action = if chosen {

@@ -2,7 +2,7 @@
 
 use super::live::{click, part, when};
 use super::page::page;
-use crate::advise::Verdict;
+use crate::advise::{FreeChoice, Verdict};
 use crate::text::{self, labels};
 use leptos::prelude::*;
 
@@ -19,7 +19,7 @@ pub(super) fn Notices() -> AnyView {
     // Where a free notebook is the answer, it does not come last.
     let enough = Memo::new(move |_| {
         let answer = page.advice.with(|a| a.as_ref().is_ok_and(|a| a.verdict == Verdict::NoCard));
-        answer && free.with(|f| f.iter().any(|f| !f.tight && f.sessions <= 3))
+        answer && free.with(|f| f.iter().any(FreeChoice::is_enough))
     });
     let free_rows = part(move || {
         let (lang, shown) = (page.lang.get(), if all.get() { usize::MAX } else { FIRST });
@@ -28,12 +28,14 @@ pub(super) fn Notices() -> AnyView {
                 .take(shown)
                 .map(|choice| {
                     let tight = choice.tight.then(|| labels::TIGHT.text(lang));
+                    let restricted = choice.restriction.map(|r| text::restriction(r).text(lang));
                     view! {
                         <li>
                             <b>{text::free_choice(lang, choice)}</b>
                             <span class="detail">{text::free_card(lang, choice, page.catalog)}</span>
                             <span class="detail">{text::free_limits(lang, choice)}</span>
                             {tight.map(|word| view! { <span class="tag">{word}</span> })}
+                            {restricted.map(|words| view! { <span class="tag">{words}</span> })}
                             <span class="date">{text::dated(lang, choice.as_of, choice.rough)}</span>
                         </li>
                     }

@@ -2,7 +2,7 @@
 
 use super::numbers::{about_hours, band};
 use super::{Action, Lang, Next, say};
-use crate::advise::{Advice, CardBar, Verdict};
+use crate::advise::{Advice, CardBar, FreeChoice, Verdict};
 use crate::catalog::Catalog;
 use crate::estimate::CannotEstimate;
 use crate::project::Project;
@@ -130,7 +130,7 @@ fn judged(lang: Lang, project: &Project, advice: &Advice, catalog: &Catalog) -> 
 
 fn no_card(lang: Lang, project: &Project, advice: &Advice, measured: String) -> (Tone, String, String) {
     let peak = advice.memory.card;
-    let free = advice.free.iter().any(|f| !f.tight && f.sessions <= 3);
+    let free = advice.free.iter().any(FreeChoice::is_enough);
     if free {
         return (Tone::Good, say!(lang, "免费的就够，不用买卡", "A free notebook is enough"), measured);
     }

@@ -3,7 +3,7 @@
 use super::names::{offer, provider};
 use super::numbers::{about_hours, money, month, plain, significant_hours};
 use super::{Lang, Message, both, say};
-use crate::advise::{Buy, CardWarning, FreeChoice, Pick, Rent};
+use crate::advise::{Buy, CardWarning, FreeChoice, Pick, Rent, Restriction};
 use crate::catalog::{Catalog, Gpu, GpuFamily, Vendor};
 use crate::project::Budget;
 use crate::units::Money;
@@ -206,6 +206,22 @@ pub fn free_limits(lang: Lang, free: &FreeChoice) -> String {
     match limit {
         Some(l) => say!(lang, "{first}；每次最多 {l}", "{first}; at most {l} each"),
         None => first,
+    }
+}
+
+/// Why not everybody can count on a free notebook.
+pub const fn restriction(restriction: Restriction) -> Message {
+    match restriction {
+        Restriction::Course => both!("只给参加课程的人", "for participants of its courses only"),
+        Restriction::Competition => both!("只给参加比赛和课程的人", "for competitions and courses only"),
+        Restriction::WaitList => both!("要排队审批", "admission by a waiting list"),
+        Restriction::OutOfStock => both!("常常抢不到", "often out of stock"),
+        Restriction::OtherLibrary => {
+            both!("不是给 PyTorch 用的，要自己装", "not made for PyTorch: install it yourself")
+        }
+        Restriction::OtherCard => {
+            both!("卡太旧或不是 NVIDIA 的，要改环境", "an old card, or not NVIDIA's: the set-up differs")
+        }
     }
 }
 

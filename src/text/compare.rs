@@ -121,6 +121,7 @@ pub fn growth(lang: Lang, growth: &Growth, catalog: &Catalog) -> String {
     };
     let still = match growth.still_fits {
         Some(true) => both!("，手头的卡还装得下", "; the card of today still holds it"),
+        Some(false) if !growth.fits_today => both!("，手头的卡更装不下", "; the card of today holds neither"),
         Some(false) => both!("，手头的卡装不下了", "; the card of today no longer holds it"),
         None => both!("", ""),
     }
@@ -182,7 +183,11 @@ pub fn side_lines(lang: Lang, sides: &[Side], catalog: &Catalog) -> Vec<Line> {
             None => say!(lang, "跑不了", "cannot run it"),
         }),
         line(both!("跑完这个项目", "This project takes"), &|s, _| {
-            s.choice.as_ref().and_then(|c| c.time).map_or_else(none, |t| hours(lang, t.run.hours()))
+            s.choice
+                .as_ref()
+                .filter(|c| c.fits || c.tight)
+                .and_then(|c| c.time)
+                .map_or_else(none, |t| hours(lang, t.run.hours()))
         }),
         line(both!("租来跑一次", "Rented, all in"), &|s, _| {
             s.rent_run

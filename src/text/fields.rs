@@ -1,6 +1,6 @@
 //! Names, hints and errors of the fields.
 
-use super::numbers::{about, counted, plain, whole};
+use super::numbers::{about, before_word, counted, plain, whole};
 use super::{Lang, Message, both, labels, say};
 use crate::catalog::Catalog;
 use crate::project::{Field, FieldError, Kind, Project, Range};
@@ -121,8 +121,8 @@ pub fn hint(lang: Lang, field: Field, project: &Project, catalog: &Catalog) -> S
             )
         }
         Field::Epochs => {
-            let shown = about(lang, updates(project));
-            say!(lang, "数据过几遍，一共更新约 {shown} 次。", "Passes over the data: about {shown} updates in all.")
+            let shown = before_word(lang, &about(lang, updates(project)));
+            say!(lang, "数据过几遍，一共更新约 {shown}次。", "Passes over the data: about {shown}updates in all.")
         }
         Field::Gpu => match catalog.gpu(&project.hardware.gpu) {
             Some(gpu) => {
@@ -239,7 +239,12 @@ fn updates(project: &Project) -> f64 {
 
 /// What is wrong with a field, what is allowed, and what to do.
 pub fn error(lang: Lang, field: Field, error: &FieldError, raw: &str, catalog: &Catalog) -> String {
-    let name = before_chinese(lang, self::field(field).text(lang));
+    let name = match field {
+        // The label asks a question, which no sentence can begin with.
+        Field::Count => both!("卡的张数", "The number of cards"),
+        _ => self::field(field),
+    };
+    let name = before_chinese(lang, name.text(lang));
     let typed = excerpt(raw);
     match error {
         FieldError::Empty(Kind::Number(range)) => {
@@ -312,7 +317,8 @@ fn before_chinese(lang: Lang, name: &str) -> String {
 /// `在 1 到 1,048,576 之间`, `1 to 1,048,576`.
 fn allowed(lang: Lang, range: &Range) -> String {
     let (min, max) = (plain(range.min), if range.max >= 1e9 { about(lang, range.max) } else { plain(range.max) });
-    say!(lang, "在 {min} 到 {max} 之间", "{min} to {max}")
+    let before = before_word(lang, &max);
+    say!(lang, "在 {min} 到 {before}之间", "{min} to {max}")
 }
 
 /// The first characters of what was typed, so that a pasted page does not fill the screen.

@@ -144,11 +144,11 @@ pub const fn fix_detail(kind: FixKind) -> Message {
         }
         FixKind::BlockSwap { .. } => {
             both!(
-                "轮到哪层再搬上卡，结果一样，慢一些。",
-                "Blocks are fetched in turn: the same result, somewhat slower."
+                "轮到哪层再搬上卡，结果一样，内存里要放得下。",
+                "Blocks are fetched in turn from main memory, which has to hold them: the same result."
             )
         }
-        FixKind::MoreCards { .. } => both!("几张卡一起分担，也更快。", "The cards share the load, and it is faster."),
+        FixKind::MoreCards { .. } => both!("几张卡一起分担。", "The cards share the load."),
         FixKind::Sharding => {
             both!(
                 "每张卡只管一份，用的时候再凑齐（ZeRO、FSDP）。",
@@ -156,10 +156,7 @@ pub const fn fix_detail(kind: FixKind) -> Message {
             )
         }
         FixKind::Offload => {
-            both!(
-                "要用的时候再搬上卡，慢不少，还要很大的内存。",
-                "Fetched when needed: a good deal slower, and it takes much main memory."
-            )
+            both!("要用的时候再搬上卡，要很大的内存。", "Fetched when needed; it takes much main memory.")
         }
     }
 }

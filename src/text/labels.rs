@@ -115,8 +115,9 @@ messages! {
     SIDES_REMOVE = "去掉", "Remove";
     GROWTH = "项目变大以后", "When the project grows";
     GROWTH_NOTE = "先从最小的开始；大到哪一步，再换哪张卡。", "Start smallest; this is what the next steps would take.";
-    FREE = "免费的就够", "Free notebooks that can do it";
-    FREE_NOTE = "注册就能用，先在这里跑通再花钱。", "Sign up and run it there first, before you spend anything.";
+    FREE = "能跑的免费平台", "Free notebooks that can do it";
+    FREE_NOTE = "能用就先在这里跑通，再花钱。名额和规则常变，用之前看一眼官网。",
+        "Where you can get in, run it there before you spend anything. Places and rules change: look at the site first.";
 
     WARNINGS = "这张卡要注意", "Know this about the card";
 

@@ -23,7 +23,7 @@ pub mod share;
 pub use answer::{Answer, Tone, answer, cannot_estimate};
 pub use cards::{
     accelerator_family, buy, buy_over, dated, free_card, free_choice, free_limits, pick, preset_group, rent, rent_over,
-    rental_pick, warning, warning_detail,
+    rental_pick, restriction, warning, warning_detail,
 };
 pub use choices::choice;
 pub use compare::{Line, growth, side_lines, why_not};

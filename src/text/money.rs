@@ -1,7 +1,7 @@
 //! Rent, buy or free: plans, picks, budget, the curve.
 
 use super::names::{before, provider};
-use super::numbers::{about_hours, hours, money, month, percent, plain};
+use super::numbers::{about, about_hours, before_word, hours, money, month, percent, plain};
 use super::{Lang, Message, both, say};
 use crate::advise::{Afford, Pick, Plan, Plans, Purchase, RentOrBuy, StepUp, Way};
 use crate::catalog::Catalog;
@@ -97,7 +97,7 @@ pub fn plan_detail(lang: Lang, plan: &Plan) -> String {
 }
 
 /// Why a plan was picked, against the pick before it.
-pub fn pick_reason(lang: Lang, pick: Pick, plan: &Plan, plans: &Plans) -> String {
+pub fn pick_reason(lang: Lang, pick: Pick, plan: &Plan, plans: &Plans, catalog: &Catalog) -> String {
     let wait = about_hours(lang, plan.wait);
     let before = match pick {
         Pick::Cheapest => None,
@@ -111,6 +111,16 @@ pub fn pick_reason(lang: Lang, pick: Pick, plan: &Plan, plans: &Plans) -> String
             }
             Way::Processor | Way::Own => {
                 say!(lang, "用手头的，什么都不用买，{wait}后出结果。", "What you have does it, done in {wait}.")
+            }
+            _ if plans.cheaper.is_some_and(|c| plan_cost(lang, &c) != plan_cost(lang, plan)) => {
+                let (doing, cost, its_wait) = plans.cheaper.map_or_else(Default::default, |c| {
+                    (plan_doing(lang, &c, catalog), plan_cost(lang, &c), about_hours(lang, c.wait))
+                });
+                say!(
+                    lang,
+                    "几乎最便宜，{wait}后出结果。最便宜的是{doing}：{cost}，{its_wait}。",
+                    "Next to the cheapest, done in {wait}. The cheapest is to {doing}: {cost}, {its_wait}."
+                )
             }
             _ => say!(lang, "没有更便宜的办法，{wait}后出结果。", "There is no cheaper way; done in {wait}."),
         };
@@ -147,6 +157,25 @@ pub fn afford(lang: Lang, budget: &Budget, afford: &Afford, catalog: &Catalog) -
                 lang,
                 "有 {limit}：最快的是{doing}，{wait}后出结果，要付 {cost}。",
                 "With {limit}: the soonest is to {doing}, done in {wait}, for {cost}."
+            )
+        }
+        Afford::OnOwnCard(plan) => {
+            let (card, wait) = (plan_card(lang, plan, catalog), about_hours(lang, plan.wait));
+            let cost = money(lang, plan.outlay, plan.rough);
+            say!(
+                lang,
+                "{limit} 不用租也不用买：按建议改一改，自己的 {card} 就装得下，{wait}后出结果，电费 {cost}。",
+                "With {limit}, neither rent nor buy: changed as advised it fits your own {card}, done in {wait} for {cost} of power."
+            )
+        }
+        // Electricity comes with the month's bill.
+        Afford::TooLittle(plan) if matches!(plan.way, Way::Own | Way::Processor) => {
+            let (doing, wait) = (plan_doing(lang, plan, catalog), about_hours(lang, plan.wait));
+            let cost = money(lang, plan.outlay, plan.rough);
+            say!(
+                lang,
+                "{limit} 之外只要电费 {cost}：{doing}，{wait}后出结果。",
+                "Beyond {limit} it only takes {cost} of power: {doing}, done in {wait}."
             )
         }
         Afford::TooLittle(plan) => {
@@ -196,11 +225,11 @@ pub fn break_even(lang: Lang, r: &RentOrBuy, catalog: &Catalog) -> String {
     let a_week = plain(r.hours_a_week);
     match purchase.pays_from_h {
         Some(from) => {
-            let (from_h, weeks) = (super::numbers::about(lang, from.ceil()), weeks(lang, from / r.hours_a_week));
+            let (from_h, weeks) = (before_word(lang, &about(lang, from.ceil())), weeks(lang, from / r.hours_a_week));
             say!(
                 lang,
-                "{name}：用满 {from_h} 小时，买{kind}才比租划算。每周用 {a_week} 小时，就是 {weeks}。",
-                "{name}: buying {kind} pays from {from_h} hours of use on. At {a_week} hours a week that is {weeks}."
+                "{name}：用满 {from_h}小时，买{kind}才比租划算。每周用 {a_week} 小时，就是 {weeks}。",
+                "{name}: buying {kind} pays from {from_h}hours of use on. At {a_week} hours a week that is {weeks}."
             )
         }
         None => say!(
@@ -221,15 +250,15 @@ pub fn one_project(lang: Lang, r: &RentOrBuy) -> Option<String> {
     let (time, rent, own) = (hours(lang, point.hours), amount(lang, r, point.rent), amount(lang, r, own));
     Some(say!(
         lang,
-        "只做这一个项目（{time}）：租 {rent}，买来再卖掉净花 {own}。",
-        "This project alone ({time}): {rent} rented; {own} if you buy and sell again."
+        "只做这一个项目（{time}）：租 {rent}（含 1 小时装环境和 100 GB 硬盘），买来再卖掉净花 {own}。",
+        "This project alone ({time}): {rent} rented, with an hour to set up and 100 GB of disk; {own} if you buy and sell again."
     ))
 }
 
 /// So many hours every week for two years.
 pub fn two_years(lang: Lang, r: &RentOrBuy) -> String {
     let point = r.two_years;
-    let (a_week, all) = (plain(r.hours_a_week), super::numbers::about(lang, point.hours));
+    let (a_week, all) = (plain(r.hours_a_week), before_word(lang, &about(lang, point.hours)));
     let rent = amount(lang, r, point.rent);
     let bought = |used: bool, purchase: &Option<Purchase>, cost: Option<f64>| {
         let (purchase, cost) = (purchase.as_ref()?, amount(lang, r, cost?));
@@ -241,8 +270,8 @@ pub fn two_years(lang: Lang, r: &RentOrBuy) -> String {
     let ways = ways.join(lang.pick("，", ", "));
     say!(
         lang,
-        "每周 {a_week} 小时，用两年（{all} 小时）：租 {rent}，{ways}。",
-        "{a_week} hours every week for two years ({all} hours): {rent} rented, {ways}."
+        "每周 {a_week} 小时，用两年（{all}小时）：租 {rent}，{ways}。",
+        "{a_week} hours every week for two years ({all}hours): {rent} rented, {ways}."
     )
 }
 
@@ -255,7 +284,13 @@ pub fn curve_terms(lang: Lang, r: &RentOrBuy) -> String {
         format!("（{}，{}）", provider(lang, r.provider), month(lang, r.as_of))
     };
     let at = if r.provider.is_empty() { String::new() } else { format!(" ({}, {})", r.provider, month(lang, r.as_of)) };
-    let mut parts = vec![say!(lang, "租每小时 {rent}{who}", "{rent} an hour rented{at}")];
+    let mut parts = vec![say!(
+        lang,
+        "租每小时 {rent}{who}，装环境的小时也算在内",
+        "{rent} an hour rented{at}, hours to set up included"
+    )];
+    let disk = money(lang, r.disk_week, true);
+    parts.push(say!(lang, "100 GB 硬盘一直留着，每周 {disk}", "100 GB of disk kept all the time, {disk} a week"));
     let bought = |used: bool, p: &Purchase| {
         let (kind, paid, date) = (kind(lang, used), money(lang, p.outlay, r.rough), month(lang, r.buy_as_of));
         let date = if r.buy_as_of.is_empty() {
@@ -273,7 +308,7 @@ pub fn curve_terms(lang: Lang, r: &RentOrBuy) -> String {
     }));
     parts.extend(r.supply.map(|(watts, price)| {
         let (watts, price) = (plain(watts.round()), money(lang, price, true));
-        say!(lang, "要换 {watts} W 电源，约 {price}（已算进去）", "a {watts} W power supply, {price}, counted in")
+        say!(lang, "要换 {watts} W 电源，约 {price}（已算进去）", "a power supply of {watts} W, {price}, counted in")
     }));
     let parts = parts.join(lang.pick("，", "; "));
     say!(lang, "按这些价算：{parts}。不含电脑的其余部分。", "Counted with: {parts}. The rest of the computer is not.")

@@ -57,9 +57,8 @@ pub fn next(lang: Lang, project: &Project, advice: &Advice, catalog: &Catalog) -
 fn no_gpu_needed(lang: Lang, hours_on_cpu: f64, advice: &Advice) -> Next {
     /// Above this, somebody who learns would rather not wait.
     const WAITING_HOURS: f64 = 0.5;
-    let near = |f: &&FreeChoice| f.china == (lang == Lang::Zh);
-    let soon = |f: &&FreeChoice| !f.tight && f.hours.is_some_and(|h| h < hours_on_cpu / 4.0);
-    let free = || advice.free.iter().filter(soon).find(near).or_else(|| advice.free.iter().find(soon));
+    let soon = |f: &&FreeChoice| f.is_open() && f.hours.is_some_and(|h| h < hours_on_cpu / 4.0);
+    let free = || advice.free.iter().find(soon);
     let quicker = if hours_on_cpu > WAITING_HOURS { free() } else { None };
     Next::say(
         match quicker.and_then(|f| Some((between(lang, provider(lang, f.platform)), about_hours(lang, f.hours?)))) {
@@ -234,9 +233,7 @@ fn uncapital(text: &str) -> String {
 
 /// Somewhere else: a free notebook, a rental, a card to buy.
 fn elsewhere(lang: Lang, advice: &Advice, catalog: &Catalog) -> Next {
-    let near = |f: &&&FreeChoice| f.china == (lang == Lang::Zh);
-    let enough: Vec<&FreeChoice> = advice.free.iter().filter(|f| !f.tight && f.sessions <= 3).collect();
-    if let Some(free) = enough.iter().find(near).or(enough.first()) {
+    if let Some(free) = advice.free.iter().find(|f| f.is_enough()) {
         let (platform, limits) = (before(lang, provider(lang, free.platform)), super::free_limits(lang, free));
         return Next::say(match super::free_card(lang, free, catalog) {
             Some(card) => say!(

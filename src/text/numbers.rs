@@ -37,6 +37,12 @@ pub fn about(lang: Lang, value: f64) -> String {
     if value.fract() == 0.0 { whole(value) } else { significant(value) }
 }
 
+/// A count in front of a Chinese word: no space behind its own `万` or `亿`.
+pub fn before_word(lang: Lang, shown: &str) -> String {
+    let space = lang == Lang::En || shown.ends_with(|c: char| c.is_ascii());
+    if space { format!("{shown} ") } else { shown.to_string() }
+}
+
 /// A count in front of a noun: `15.2 万`, `1,200 个` in Chinese.
 pub fn counted(lang: Lang, value: f64) -> String {
     let shown = about(lang, value);
@@ -78,8 +84,8 @@ pub fn hours(lang: Lang, hours: f64) -> String {
         let n = two(days / 30.4);
         return say!(lang, "{n} 个月", "{n} months");
     }
-    let n = about(lang, (days / 36.525).round() / 10.0);
-    say!(lang, "{n} 年", "{n} years")
+    let n = before_word(lang, &about(lang, (days / 36.525).round() / 10.0));
+    say!(lang, "{n}年", "{n}years")
 }
 
 /// A duration that is an estimate: `约 12 分钟`, `about 12 min`.

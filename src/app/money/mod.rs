@@ -80,7 +80,7 @@ fn picked(page: Page, lang: Lang, pick: Pick, plan: &Plan, plans: &Plans) -> Any
                 <b>{text::plan_cost(lang, plan)}</b>
                 <span>{numbers::hours(lang, plan.wait)}</span>
             </span>
-            <span class="reason">{text::pick_reason(lang, pick, plan, plans)}</span>
+            <span class="reason">{text::pick_reason(lang, pick, plan, plans, page.catalog)}</span>
             <span class="detail">{text::plan_detail(lang, plan)}{old}</span>
         </li>
     }
