@@ -1,12 +1,13 @@
 //! Every card and count on which the run could go, ranked by what a person wants: that it fits, that it costs little,
 //! that it can be had, that it is soon done.
 
-use super::engine::{MACHINE, Memo, accumulation};
+use super::engine::{Memo, accumulation};
 use super::money::{Offers, buy};
 use super::terms::{SET_UP_H, Terms};
 use super::warnings::{bar, lacks_bf16, warnings};
 use super::{CardChoice, CardWarning, Pick};
 use crate::catalog::{Catalog, Gpu, GpuFamily, Vendor};
+use crate::estimate::CARDS_PER_MACHINE;
 use crate::estimate::time::{has_fast_link, has_flash};
 use crate::project::Project;
 use std::cmp::Ordering;
@@ -39,7 +40,7 @@ pub(super) fn cards(memo: &Memo<'_>, project: &Project, catalog: &Catalog) -> Ve
             let choice = choice(memo, project, gpu, count, &offers, &terms);
             let more = count * 2 <= most(gpu) && choice.as_ref().is_none_or(wants_more);
             // Clusters that are too small say nothing.
-            if let Some(choice) = choice.filter(|c| c.fits || c.tight || count <= MACHINE) {
+            if let Some(choice) = choice.filter(|c| c.fits || c.tight || count <= CARDS_PER_MACHINE) {
                 let cards = choice.accumulation as f64 * f64::from(count);
                 let growth = (cards / own.max(1.0)).max(1.0);
                 choices.push(Ranked { choice, mainstream, cuda, lasting, growth });
@@ -93,15 +94,15 @@ fn most(gpu: &Gpu) -> u32 {
     match gpu.family {
         GpuFamily::Laptop | GpuFamily::Apple => 1,
         _ if gpu.memory_type.contains("LPDDR") => 1,
-        GpuFamily::Datacenter | GpuFamily::Accelerator if has_fast_link(gpu, MACHINE) => MOST_CARDS,
-        _ => MACHINE,
+        GpuFamily::Datacenter | GpuFamily::Accelerator if has_fast_link(gpu, CARDS_PER_MACHINE) => MOST_CARDS,
+        _ => CARDS_PER_MACHINE,
     }
 }
 
 /// Whether twice as many are worth a look: it does not fit yet, or takes long.
 fn wants_more(choice: &CardChoice) -> bool {
     let hours = choice.time.map_or(0.0, |t| t.run.hours());
-    let slow = hours > if choice.count < MACHINE { SOON_H } else { LONG_H };
+    let slow = hours > if choice.count < CARDS_PER_MACHINE { SOON_H } else { LONG_H };
     !choice.fits || slow
 }
 

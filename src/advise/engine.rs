@@ -3,7 +3,7 @@
 
 use crate::catalog::{Catalog, Gpu};
 use crate::estimate::time::{Workload, has_flash};
-use crate::estimate::{CannotEstimate, MemoryEstimate, TimeEstimate, Walks, overhead};
+use crate::estimate::{CARDS_PER_MACHINE, CannotEstimate, MemoryEstimate, TimeEstimate, Walks, overhead};
 use crate::project::{Framework, Project, Sharding};
 use crate::units::Bytes;
 use std::cell::RefCell;
@@ -94,9 +94,6 @@ pub(super) struct Memo<'a> {
     needs: RefCell<Vec<Known>>,
     loads: RefCell<Vec<(bool, Result<Workload, CannotEstimate>)>>,
 }
-
-/// Most cards in one machine.
-pub(super) const MACHINE: u32 = 8;
 
 /// How cards may share the work, the simplest first.
 const SHARDINGS: [Sharding; 3] = [Sharding::Ddp, Sharding::Zero2, Sharding::Zero3];
@@ -209,11 +206,11 @@ impl<'a> Memo<'a> {
         if alone.card.scale(0.7 / f64::from(count)) > gpu.usable {
             return None;
         }
-        if count <= MACHINE {
+        if count <= CARDS_PER_MACHINE {
             return Self::simplest(shardings(self.project), gpu, |sharding| self.need(gpu, count, sharding));
         }
         // Machines together: everything on every card where that fits one machine's cards, else everything divided.
-        let whole = self.need(gpu, MACHINE, Sharding::Ddp).is_some_and(|n| n.fits(gpu.usable));
+        let whole = self.need(gpu, CARDS_PER_MACHINE, Sharding::Ddp).is_some_and(|n| n.fits(gpu.usable));
         let divides = divides(self.project);
         let ways = [Sharding::Ddp, Sharding::Zero3]
             .into_iter()

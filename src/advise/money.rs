@@ -3,15 +3,13 @@
 use super::terms::{SET_UP_H, Terms};
 use super::{Buy, Rent};
 use crate::catalog::{Catalog, Gpu, Offer};
+use crate::estimate::CARDS_PER_MACHINE;
 use crate::project::PriceKind;
 use crate::units::{Currency, Money};
 
 /// Least that can be bought of a provider, USD: 100 compute units (Google Colab pay as you go, 2026-03). All others
 /// bill by the second, the minute or the hour, which the hour of set-up covers.
 const LEAST_USD: [(&str, f64); 1] = [("Google Colab", 9.99)];
-
-/// Most cards that single-card offers of one provider are taken together for: one machine of a marketplace.
-const CARDS_IN_A_MACHINE: u32 = 8;
 
 /// Words in an offer's name that tell of a single machine of a private host, not of a data center.
 const SINGLE_MACHINES: [&str; 3] = ["cheapest listed", "marketplace", "community"];
@@ -122,9 +120,9 @@ impl<'a> Offers<'a> {
         }
         let same = offers.iter().filter(|o| o.provider == offer.provider && o.china == offer.china);
         let largest = same.map(|o| o.gpus).max()?;
-        let by_card = largest == 1 && count <= CARDS_IN_A_MACHINE;
+        let by_card = largest == 1 && count <= CARDS_PER_MACHINE;
         let lone = SINGLE_MACHINES.iter().any(|word| offer.instance.contains(word));
-        let cluster = offer.gpus == largest && offer.gpus >= CARDS_IN_A_MACHINE && !lone;
+        let cluster = offer.gpus == largest && offer.gpus >= CARDS_PER_MACHINE && !lone;
         (by_card || cluster).then(|| {
             let machines = count.div_ceil(offer.gpus);
             (machines, machines * offer.gpus)

@@ -2,12 +2,10 @@
 
 use crate::catalog::{Catalog, Gpu, LanguageModel};
 use crate::estimate::time::{CHECKPOINTINGS, Cut, Workload, cut, has_fast_link};
-use crate::estimate::{self, MemoryEstimate, TimeEstimate, Walks};
+use crate::estimate::{self, CARDS_PER_MACHINE, MemoryEstimate, TimeEstimate, Walks};
 use crate::project::{Checkpointing, Framework, Parallel, Precision, Project, Sharding};
 use crate::units::Bytes;
 
-/// Cards in one machine, over which matrices are divided.
-const MACHINE: u32 = 8;
 /// Largest number of cards that is planned for.
 pub const MOST_CARDS: u32 = 100_000;
 /// Micro-batches that are tried.
@@ -163,7 +161,7 @@ fn layouts(project: &Project, language: Option<&LanguageModel>, gpu: &Gpu, count
     }
     let Some(model) = language.filter(|_| !project.method.is_adapter() && count > 1) else { return all };
     for tensor in [1, 2, 4, 8] {
-        let whole = count.is_multiple_of(tensor) && model.heads.is_multiple_of(tensor) && tensor <= MACHINE;
+        let whole = count.is_multiple_of(tensor) && model.heads.is_multiple_of(tensor) && tensor <= CARDS_PER_MACHINE;
         if !whole || (tensor > 1 && !has_fast_link(gpu, tensor)) {
             continue;
         }

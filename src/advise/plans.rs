@@ -2,10 +2,10 @@
 //! the front of time against money, three picks, what a budget buys.
 
 use super::cards::{LONGEST_H, is_mainstream};
-use super::engine::MACHINE;
 use super::terms::{SET_UP_H, Terms, can_own, resale_share};
 use super::{CardChoice, FreeChoice, Pick};
 use crate::catalog::{Catalog, Gpu, Vendor};
+use crate::estimate::CARDS_PER_MACHINE;
 use crate::project::Project;
 use crate::units::Money;
 
@@ -239,7 +239,7 @@ fn elsewhere(terms: &Terms<'_>, gpu: &Gpu, choice: &CardChoice, foreign: bool, a
         let wait = hours + SET_UP_H;
         all.extend(rent.run.map(|run| dated(plan(Way::Rent, rent.provider, wait, run, run))));
         // Nobody has many machines to spare at once.
-        let spot = rent.spot_run.filter(|_| choice.count <= MACHINE);
+        let spot = rent.spot_run.filter(|_| choice.count <= CARDS_PER_MACHINE);
         all.extend(spot.map(|run| dated(plan(Way::Spot, rent.spot_provider, wait, run, run))));
     }
     let Some(price) = choice.buy.filter(|_| can_own(gpu, choice.count)) else { return };

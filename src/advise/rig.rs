@@ -1,19 +1,11 @@
 //! A machine of one's own: what it takes to run a number of cards at home or in an office.
 
+use super::terms::{DRAW, SUPPLY_EFFICIENCY, SUPPLY_MARGIN, SUPPLY_REST_W};
 use crate::catalog::{Gpu, GpuFamily};
 use crate::units::Bytes;
 
-/// Power of the rest of the machine: processor under load, board, memory, disks and fans, watts (d2l.ai, "Selecting
-/// Servers and GPUs", reckons 600 W for a machine with one card of 250 to 350 W).
-const REST_W: f64 = 250.0;
-/// Margin over the sum, so that short spikes do not trip the supply: 20 to 25 % is the usual advice.
-const MARGIN: f64 = 1.25;
 /// Largest common supply for a desktop case, watts; beyond it two are used.
 const LARGEST_PSU_W: f64 = 1600.0;
-/// Share of board power that training draws on average (70 to 95 % is reported for language models and denoisers).
-const AVERAGE_LOAD: f64 = 0.85;
-/// Efficiency of an 80 PLUS Gold supply at half to full load: 87 to 92 %.
-const EFFICIENCY: f64 = 0.9;
 /// Share of a breaker's rating that may be drawn for hours (US National Electrical Code, 210.19 and 210.20).
 const CONTINUOUS: f64 = 0.8;
 
@@ -122,13 +114,13 @@ pub fn rig(gpu: &Gpu, count: u32, host: Bytes) -> Option<Rig> {
     let count = count.max(1);
     let each = gpu.tdp_w?;
     let cards = f64::from(count);
-    let needed = (cards * each + REST_W) * MARGIN;
+    let needed = (cards * each + SUPPLY_REST_W) * SUPPLY_MARGIN;
     // What the maker asks for one card, and the others' power on top.
     let asked = gpu.min_psu_w.unwrap_or(0.0) + (cards - 1.0) * each;
     let supply_w = (needed.max(asked) / 50.0).ceil() * 50.0;
     let supplies = (supply_w / LARGEST_PSU_W).ceil().max(1.0);
-    let wall_w = (cards * each + REST_W) / EFFICIENCY;
-    let month_kwh = (cards * each * AVERAGE_LOAD + REST_W) / EFFICIENCY * 24.0 * 30.0 / 1000.0;
+    let wall_w = (cards * each + SUPPLY_REST_W) / SUPPLY_EFFICIENCY;
+    let month_kwh = (cards * each * DRAW + SUPPLY_REST_W) / SUPPLY_EFFICIENCY * 24.0 * 30.0 / 1000.0;
     let mut checks = vec![Check::PowerSupply { watts: supply_w, supplies: supplies as u32 }];
     // NVIDIA's cards of more than 300 W since 2022 carry the 16-pin connector.
     let sixteen_pin = gpu.launched >= "2022-09" && each > 300.0 && gpu.family == GpuFamily::Consumer;

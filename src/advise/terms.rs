@@ -20,21 +20,23 @@ const ELECTRICITY: [(Place, Money); 5] = [
 ];
 
 /// Average draw of a card in training over its board power: 70 to 95 % (memory).
-const DRAW: f64 = 0.85;
+pub(super) const DRAW: f64 = 0.85;
 /// Rest of a desktop under training load: 80 to 150 W (memory).
 const DESKTOP_W: f64 = 115.0;
 /// Rest of a laptop or a mini computer: screen, memory, fans. A judgement.
 const SMALL_W: f64 = 30.0;
 /// Share of what comes out of the wall that leaves the power supply: 80 PLUS Gold to Platinum, 88 to 92 %.
-const SUPPLY_EFFICIENCY: f64 = 0.9;
+pub(super) const SUPPLY_EFFICIENCY: f64 = 0.9;
 
 /// Supply of an ordinary computer with one card, watts (d2l-en, selecting servers and GPUs: one GPU 600 W).
 const ORDINARY_SUPPLY_W: f64 = 650.0;
 /// A good power supply for a watt, USD (memory: 850 W for 120 to 130).
 const SUPPLY_USD_W: f64 = 0.15;
-/// Processor and the rest for which a supply is sized, and its margin (memory).
-const SUPPLY_REST_W: f64 = 250.0;
-const SUPPLY_MARGIN: f64 = 1.2;
+/// Processor under load, board, memory, disks and fans, for which a supply is sized (d2l.ai, "Selecting Servers and GPUs",
+/// reckons 600 W for a machine with one card of 250 to 350 W).
+pub(super) const SUPPLY_REST_W: f64 = 250.0;
+/// Margin over the sum, so that short spikes do not trip the supply: 20 to 25 % is the usual advice.
+pub(super) const SUPPLY_MARGIN: f64 = 1.25;
 /// Most cards that a computer under a desk takes: lanes, slots, one circuit.
 pub(super) const UNDER_A_DESK: u32 = 4;
 

@@ -3,9 +3,6 @@
 use crate::network::{Dtype, Shards, Stage, StepConfig, StepImpl, Way};
 use crate::project::{Framework, Offload, Project, Sharding};
 
-/// Cards of one machine, which share its main memory.
-pub(super) const CARDS_PER_MACHINE: u64 = 8;
-
 /// `stage3_max_live_parameters`, `stage3_max_reuse_distance` of `DeepSpeed`: elements that stay whole around the turn
 /// from forward to backward.
 const LIVE: u64 = 1_000_000_000;
@@ -44,7 +41,7 @@ pub(super) fn lay_out(project: &Project, hidden: u64, stage: Stage, config: &mut
     // Weights are alike on all cards that see other data or other tokens.
     let all = data.saturating_mul(context);
     let group = if cut.group > 0 { u64::from(cut.group).min(all) } else { all };
-    let group = if sharding == Sharding::FsdpHybrid { group.min(CARDS_PER_MACHINE) } else { group };
+    let group = if sharding == Sharding::FsdpHybrid { group.min(u64::from(super::CARDS_PER_MACHINE)) } else { group };
     let (weights, gradients, optimizer) = sharding.divides();
     let over = |divides: bool| if divides { group } else { 1 };
     let mut shards = Shards {

@@ -15,6 +15,9 @@ use crate::catalog::{Catalog, Gpu};
 use crate::project::Project;
 use crate::units::{Bytes, Flops, Seconds};
 
+/// Cards of one machine: the most that stand on one board, share its main memory and its fast links.
+pub const CARDS_PER_MACHINE: u32 = 8;
+
 /// What a piece of memory holds. Fixed order and meaning: bar, timeline and table use the same parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Part {

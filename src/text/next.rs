@@ -256,7 +256,7 @@ fn elsewhere(lang: Lang, advice: &Advice, catalog: &Catalog) -> Next {
         .find(|c| c.rent.is_some() && c.pick == Some(Pick::Cheapest))
         .or_else(|| advice.cards.iter().filter(usable).find(|c| c.rent.is_some()));
     if let Some((choice, rent)) = rented.and_then(|c| c.rent.map(|r| (c, r))) {
-        if choice.count > ONE_MACHINE {
+        if choice.count > crate::estimate::CARDS_PER_MACHINE {
             return cluster(lang, choice, catalog);
         }
         let (name, who) = (card_name(lang, choice, catalog), before(lang, provider(lang, rent.provider)));
@@ -292,9 +292,6 @@ fn elsewhere(lang: Lang, advice: &Advice, catalog: &Catalog) -> Next {
         )),
     }
 }
-
-/// Most cards that stand in one machine.
-const ONE_MACHINE: u32 = 8;
 
 /// More than one machine: nobody does that on a hunch.
 fn cluster(lang: Lang, choice: &CardChoice, catalog: &Catalog) -> Next {

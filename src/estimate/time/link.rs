@@ -1,10 +1,8 @@
 //! What several cards say to each other, and how fast.
 
 use crate::catalog::{Gpu, GpuFamily, Vendor};
+use crate::estimate::CARDS_PER_MACHINE;
 use crate::project::Sharding;
-
-/// Cards in one machine.
-pub(super) const CARDS_PER_MACHINE: u32 = 8;
 
 /// Share of a link's one-way rate that an all-reduce reaches. `NVLink` 4: 396 of 450 GB/s for a copy
 /// (stas00/ml-engineering, network), somewhat less for a ring.

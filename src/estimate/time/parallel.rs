@@ -71,7 +71,7 @@ pub fn cut(
     let over_data = if data * context > 1.0 {
         let share = (data * context - 1.0) / (data * context);
         let local = share * load.trained * (load.gradient_bytes + 2.0) / (tensor * pipeline);
-        let machine = model_cards * data <= f64::from(link::CARDS_PER_MACHINE);
+        let machine = model_cards * data <= f64::from(crate::estimate::CARDS_PER_MACHINE);
         let rate = link::ring(gpu, count) * if machine { 1.0 } else { NETWORK_SHARE };
         let once = local / rate;
         // Divided gradients are summed after every micro-batch, behind the backward of the next.
