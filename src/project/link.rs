@@ -92,7 +92,7 @@ keys! {
 }
 
 /// A switch of a custom model that the form does not ask for.
-const TIED: &str = "tied";
+pub const TIED: &str = "tied";
 
 /// Keys that say something about the page, with the values they take (none: any).
 const OF_THE_PAGE: &[(&str, &[&str])] =
@@ -174,6 +174,12 @@ impl Link {
         Self { parts }
     }
 
+    /// A link of these keys and values.
+    pub fn of<'a>(parts: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {
+        let part = |(key, value): (&str, &str)| Part { key: key.into(), value: value.into(), in_query: false };
+        Self { parts: parts.into_iter().map(part).collect() }
+    }
+
     /// Whether it says anything of a project.
     pub fn tells(&self) -> bool {
         self.parts.iter().any(|part| field_of(&part.key).is_some())
@@ -202,6 +208,12 @@ impl Link {
     /// The project it tells of, and what in it was not understood; `None` where it tells of none. `usual` is the
     /// currency where it names no other.
     pub fn project(&self, usual: Currency, catalog: &Catalog) -> Option<(Project, Vec<Unread>)> {
+        let (project, unread) = self.onto(&plain(usual), catalog);
+        (self.tells() || !unread.is_empty()).then_some((project, unread))
+    }
+
+    /// A project with what the link tells put onto it, and what of it was not understood.
+    pub fn onto(&self, base: &Project, catalog: &Catalog) -> (Project, Vec<Unread>) {
         let mut typed = Typed::new();
         let mut unread = Vec::new();
         for part in &self.parts {
@@ -216,9 +228,6 @@ impl Link {
                 unread.push(refuse(Why::Key));
             }
         }
-        if typed.is_empty() && unread.is_empty() {
-            return None;
-        }
         if typed.get(&Field::Model).is_some_and(|model| model.trim() != CUSTOM_MODEL) {
             // The numbers of a model that has a name are known.
             typed.retain(|field, value| {
@@ -229,7 +238,7 @@ impl Link {
                 !known
             });
         }
-        let Applied { mut project, errors } = apply(&plain(usual), &typed, catalog);
+        let Applied { mut project, errors } = apply(base, &typed, catalog);
         if let (Some(model), Some(value)) = (project.custom.as_mut(), self.value(TIED)) {
             model.tied_embeddings = value != "off";
         }
@@ -240,7 +249,7 @@ impl Link {
                 unread.push(Unread { key: key_of(*field).into(), value: raw.clone(), why: Why::Field(*field, error) });
             }
         }
-        Some((project, unread))
+        (project, unread)
     }
 
     /// The last value of a key.
@@ -327,7 +336,8 @@ const fn is_custom(field: Field) -> bool {
     )
 }
 
-fn field_of(key: &str) -> Option<Field> {
+/// The field of a key.
+pub(super) fn field_of(key: &str) -> Option<Field> {
     let key = key.trim();
     KEYS.iter().find(|(known, _)| *known == key).map(|(_, field)| *field)
 }

@@ -1,7 +1,8 @@
-//! What the user said: the project, its validation, its presets and its share link.
+//! What the user said: the project, its validation, its presets its share link, and what people paste into it.
 
 mod check;
 pub mod fields;
+pub mod import;
 pub mod link;
 pub mod number;
 mod parallel;
