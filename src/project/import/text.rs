@@ -25,6 +25,8 @@ pub struct Text {
 pub struct Line<'a> {
     /// Counted from 1.
     pub number: usize,
+    /// The byte it begins at.
+    pub start: usize,
     /// As it stands, without spaces around it.
     pub text: &'a str,
     /// The same in small letters (ASCII only: the places of bytes stay).
@@ -81,7 +83,7 @@ impl Text {
         let start = *self.starts.get(index)?;
         let end = self.starts.get(number).map_or(self.plain.len(), |next| next - 1);
         let (text, small) = (self.plain.get(start..end)?, self.small.get(start..end)?);
-        Some(Line { number, text: text.trim(), small: small.trim() })
+        Some(Line { number, start, text: text.trim(), small: small.trim() })
     }
 
     /// Its lines.
@@ -92,7 +94,7 @@ impl Text {
     /// The line in which a byte stands.
     pub fn line_at(&self, byte: usize) -> Line<'_> {
         let number = self.starts.partition_point(|start| *start <= byte);
-        self.line(number).unwrap_or(Line { number, text: "", small: "" })
+        self.line(number).unwrap_or(Line { number, start: byte, text: "", small: "" })
     }
 
     /// The place of a byte as the place that something was read from.
@@ -163,7 +165,9 @@ pub fn size(text: &str) -> Option<(Bytes, usize)> {
         let number = text.get(at..at + length).unwrap_or_default().trim_end_matches(['.', ',']);
         let behind = text.get(at + number.len()..).unwrap_or_default();
         let (scale, unit) = unit(behind).unwrap_or((0.0, 0));
-        if unit > 0 && let Some(value) = decimal(number) {
+        if unit > 0
+            && let Some(value) = decimal(number)
+        {
             return Some((Bytes((value * scale) as u64), at + number.len() + unit));
         }
         at += length.max(1);

@@ -1,16 +1,108 @@
-//! Memory ran out: messages of frameworks, and the traceback above them.
+//! Memory ran out: messages of frameworks, and the traceback and the log above them.
 
-use super::{Hints, Reading, Text};
+mod amounts;
+mod log;
+mod message;
+mod trace;
+
+pub use trace::Stage;
+
+use super::{Hints, Piece, Reading, Text, TextKind};
 use crate::units::Bytes;
+
+/// Whose memory ran out, by who says so.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Memory {
+    /// `PyTorch` on CUDA, or anything else that names CUDA.
+    #[default]
+    Cuda,
+    /// `PyTorch` on AMD's HIP.
+    Hip,
+    /// `PyTorch` on Huawei's NPU.
+    Npu,
+    /// `PyTorch` on Intel's XPU.
+    Xpu,
+    /// `PyTorch` on Moore Threads' MUSA.
+    Musa,
+    /// `PyTorch` on Apple's Metal.
+    Metal,
+    /// TensorFlow.
+    TensorFlow,
+    /// JAX or XLA.
+    Jax,
+    /// Paddle.
+    Paddle,
+    /// Main memory: an allocation was refused.
+    Main,
+    /// Main memory: the system ended the process.
+    Killed,
+    /// Shared memory between processes (`/dev/shm`).
+    SharedBetweenProcesses,
+    /// The paging file of Windows.
+    PagingFile,
+}
+
+impl Memory {
+    /// Whether it is a card's memory.
+    pub const fn is_card(self) -> bool {
+        !matches!(self, Self::Main | Self::Killed | Self::SharedBetweenProcesses | Self::PagingFile)
+    }
+}
+
+/// Another process on the device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Neighbour {
+    /// Its id.
+    pub pid: u64,
+    /// What it holds.
+    pub bytes: Bytes,
+}
 
 /// What a message says of the memory that ran out. Amounts are as printed; `None` where it does not say.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct MemoryError {
+    /// Whose memory.
+    pub memory: Memory,
+    /// Number of the device.
+    pub device: Option<u32>,
     /// Asked for.
     pub tried: Option<Bytes>,
     /// The device's total.
     pub capacity: Option<Bytes>,
+    /// Free on the device.
+    pub free: Option<Bytes>,
+    /// In tensors of this process.
+    pub allocated: Option<Bytes>,
+    /// Held by the allocator of this process without use.
+    pub unused: Option<Bytes>,
+    /// All that this process holds on the device.
+    pub in_use: Option<Bytes>,
+    /// All that others hold, where it is one sum.
+    pub others: Option<Bytes>,
+    /// The share of the device that the process allowed itself.
+    pub allowed: Option<Bytes>,
+    /// Over the limit by, where it is said.
+    pub over: Option<Bytes>,
+    /// Other processes, one by one.
+    pub neighbours: Vec<Neighbour>,
+    /// A library found no memory for its own workspace (cuBLAS, cuDNN).
+    pub workspace: bool,
+    /// What was going on.
+    pub stage: Option<Stage>,
+    /// Step it happened in, and how many there were to be.
+    pub step: Option<(u64, u64)>,
+    /// It happened on Windows.
+    pub windows: bool,
+    /// Where the message stands.
+    pub from: Piece,
 }
 
 /// Reads an error.
-pub fn read(_text: &Text, _hints: Hints<'_>, _reading: &mut Reading) {}
+pub fn read(text: &Text, hints: Hints<'_>, reading: &mut Reading) {
+    log::read(text, reading);
+    let Some((at, mut error)) = message::find(text) else { return };
+    reading.is(TextKind::Error);
+    trace::read(text, at, hints, &mut error, reading);
+    error.step = log::step(text, at);
+    reading.error = Some(error);
+}
