@@ -90,12 +90,20 @@ fn the_core_says_no_sentences() {
     let mut found = String::new();
     for file in files().iter().filter(|file| file.room().is_some_and(|room| CORE.contains(&room.as_str()))) {
         for Literal { text, line } in file.outside_tests().literals() {
-            if is_sentence(&text) {
+            if is_sentence(&text) && !(file.path.contains(READERS) && is_sign(&text)) {
                 let _ = writeln!(found, "  {}:{line} {text:?}", file.path);
             }
         }
     }
     none(&found, "sentences belong in src/text, in both languages; the core returns facts");
+}
+
+/// The folder that reads what other programs print, and so has their words in it.
+const READERS: &str = "project/import/";
+
+/// Words that are looked for in a text made small: without capitals and stops, as nobody writes a sentence for a person.
+fn is_sign(text: &str) -> bool {
+    !text.contains(char::is_uppercase) && !text.ends_with('.') && !text.contains(['，', '。', '；', '！', '？'])
 }
 
 /// Four words or more of which most begin small, or Chinese with a mark that ends or divides a sentence.

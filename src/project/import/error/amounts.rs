@@ -47,7 +47,7 @@ const WORDS: &[(&str, Meaning)] = &[
     ("總容量", Capacity),
     ("已分配的内存", Neither),
     ("is free", Free),
-    ("free (according", Free),
+    ("according to cuda", Free),
     ("free", Free),
     ("available memory is only", Free),
     ("可用", Free),
@@ -91,7 +91,7 @@ const WORDS: &[(&str, Meaning)] = &[
     ("allowed", Allowed),
     ("capacity by", Over),
     ("current active", Neither),
-    ("pytorch limit", Neither),
+    ("memory fraction", Allowed),
     ("rounded to", Neither),
 ];
 
