@@ -31,10 +31,11 @@ pub(super) struct Bench<'a> {
 
 impl<'a> Bench<'a> {
     pub(super) fn new(memo: &'a Memo<'a>, gpu: &'a Gpu, project: &Project, catalog: &Catalog) -> Self {
-        let model = if project.custom.is_some() { None } else { catalog.model(&project.model) };
+        let model = catalog.model(&project.model);
+        let unnamed = if project.network.is_some() { Domain::Small } else { Domain::Language };
         let swaps_blocks =
             matches!(model.map(|m| &m.architecture), Some(Architecture::Diffusion(d)) if !d.denoiser.contains("UNet"));
-        Self { memo, gpu, domain: model.map_or(Domain::Language, |m| m.domain), swaps_blocks }
+        Self { memo, gpu, domain: model.map_or(unnamed, |m| m.domain), swaps_blocks }
     }
 
     fn need(&self, project: &Project) -> Option<Need> {

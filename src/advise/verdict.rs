@@ -72,7 +72,7 @@ impl Sizes {
             return Self { hidden: c.hidden, mlp: c.intermediate, vocab: c.vocab, layers: c.layers.max(1), weights };
         }
         let model = catalog.model(&project.model);
-        let weights = model.map_or(0, |m| m.params);
+        let weights = model.map_or(project.network.as_ref().map_or(0, |n| n.params), |m| m.params);
         match model.and_then(|m| m.language()) {
             Some(l) => Self {
                 hidden: u64::from(l.hidden),

@@ -83,6 +83,7 @@ pub(super) fn chosen(lang: Lang, field: Field, id: &str, catalog: &Catalog) -> S
         Field::Gpu | Field::PriceCard => {
             catalog.gpu(id).map_or_else(|| labels::CARD_NONE_CHOSEN.text(lang).to_string(), |g| card_called(lang, g))
         }
+        Field::Model if id == fields::CUSTOM_NETWORK => labels::MODEL_NETWORK.text(lang).to_string(),
         Field::Model if id == fields::CUSTOM_MODEL => labels::MODEL_CUSTOM.text(lang).to_string(),
         Field::Model => catalog.model(id).map_or_else(String::new, |m| model_called(lang, m)),
         _ => catalog.preset(id).map_or_else(|| labels::PROJECT_OWN.text(lang).to_string(), |p| preset(lang, p).name),
@@ -159,11 +160,18 @@ fn own_model(lang: Lang) -> Group {
     };
     Group {
         name: labels::GROUP_OWN.text(lang).to_string(),
-        items: vec![Item {
-            id: fields::CUSTOM_MODEL.to_string(),
-            name: labels::MODEL_CUSTOM.text(lang).to_string(),
-            detail,
-        }],
+        items: vec![
+            Item {
+                id: fields::CUSTOM_MODEL.to_string(),
+                name: labels::MODEL_CUSTOM.text(lang).to_string(),
+                detail,
+            },
+            Item {
+                id: fields::CUSTOM_NETWORK.to_string(),
+                name: labels::MODEL_NETWORK.text(lang).to_string(),
+                detail: labels::MODEL_NETWORK_DETAIL.text(lang).to_string(),
+            },
+        ],
     }
 }
 

@@ -5,7 +5,7 @@ use super::{
 };
 use crate::catalog::{Gpu, LanguageKind, LanguageModel};
 use crate::network::{self, Program, Weight};
-use crate::project::{CustomModel, Field, Framework, LanguageTask, Objective, Offload, Project, Runtime, Sharding};
+use crate::project::{Field, Framework, LanguageTask, Objective, Offload, Project, Runtime, Sharding};
 use crate::step::{self, Category, Live, Observer, Phase, Shards, Stage, StepConfig, StepResult, Task, Walk};
 use crate::units::{Bytes, GIB};
 
@@ -34,36 +34,6 @@ const DEEPEST: u64 = 1000;
 /// Slack of the caching allocator beside live tensors when the card is nearly full: what is cached but does not fit the
 /// next request. With expandable segments (PyTorch 2.1 and later, where set) it is smaller.
 const SLACK: f64 = 0.03;
-
-/// A decoder given by its numbers.
-pub fn custom(model: &CustomModel) -> LanguageModel {
-    let clip = |n: u64| u32::try_from(n).unwrap_or(u32::MAX);
-    LanguageModel {
-        kind: LanguageKind::Decoder,
-        family: "Llama 3",
-        params_active: 0,
-        layers: clip(model.layers),
-        hidden: clip(model.hidden),
-        intermediate: clip(model.intermediate),
-        heads: clip(model.heads),
-        kv_heads: clip(model.kv_heads),
-        head_dim: clip(model.hidden / model.heads.max(1)),
-        vocab: clip(model.vocab),
-        tied_embeddings: model.tied_embeddings,
-        gated: true,
-        norm: "rmsnorm",
-        attention: "full",
-        moe_experts: 0,
-        moe_active: 0,
-        moe_shared: 0,
-        moe_intermediate: 0,
-        dense_layers_first: "",
-        max_context: 0,
-        bias: "no",
-        positional: "rope",
-        extras: "",
-    }
-}
 
 /// Memory of one training step on one of the project's cards.
 /// `beside` are parameters of a frozen part without a course of its own, a vision tower.

@@ -202,6 +202,7 @@ pub fn memory_among(
 ) -> Result<MemoryEstimate, CannotEstimate> {
     match subject(project, catalog)? {
         Subject::Custom(model) => language::memory(project, &model, 0, gpu),
+        Subject::Network(network) => measured::network(project, network, gpu),
         Subject::Language(model, beside) => language::memory(project, model, beside, gpu),
         Subject::Other(model) => measured::memory(project, model, gpu, walks),
     }
@@ -212,6 +213,7 @@ pub fn memory_among(
 pub fn reserved(project: &Project, gpu: Option<&Gpu>, catalog: &Catalog) -> Result<Bytes, CannotEstimate> {
     match subject(project, catalog)? {
         Subject::Custom(model) => language::reserved_for(project, &model, 0, gpu),
+        Subject::Network(network) => Ok(measured::network(project, network, gpu)?.reserved),
         Subject::Language(model, beside) => language::reserved_for(project, model, beside, gpu),
         Subject::Other(model) => measured::reserved(project, model, gpu),
     }
@@ -222,6 +224,7 @@ pub fn reserved(project: &Project, gpu: Option<&Gpu>, catalog: &Catalog) -> Resu
 pub fn needed(project: &Project, gpu: Option<&Gpu>, catalog: &Catalog) -> Result<Bytes, CannotEstimate> {
     match subject(project, catalog)? {
         Subject::Custom(model) => language::needed_for(project, &model, 0, gpu),
+        Subject::Network(network) => Ok(measured::network(project, network, gpu)?.card),
         Subject::Language(model, beside) => language::needed_for(project, model, beside, gpu),
         Subject::Other(model) => Ok(measured::memory(project, model, gpu, &Walks::default())?.card),
     }
@@ -231,6 +234,7 @@ pub fn needed(project: &Project, gpu: Option<&Gpu>, catalog: &Catalog) -> Result
 pub fn timeline(project: &Project, gpu: Option<&Gpu>, catalog: &Catalog, points: usize) -> Vec<TimelinePoint> {
     match subject(project, catalog) {
         Ok(Subject::Custom(model)) => language::timeline(project, &model, 0, gpu, points),
+        Ok(Subject::Network(network)) => measured::network(project, network, gpu).map(|m| m.timeline).unwrap_or_default(),
         Ok(Subject::Language(model, beside)) => language::timeline(project, model, beside, gpu, points),
         Ok(Subject::Other(model)) => measured::timeline(project, model, gpu, points),
         Err(_) => Vec::new(),
@@ -240,16 +244,19 @@ pub fn timeline(project: &Project, gpu: Option<&Gpu>, catalog: &Catalog, points:
 /// What is trained.
 enum Subject<'a> {
     Custom(crate::catalog::LanguageModel),
+    /// A network of which only a summary is known.
+    Network(&'a crate::project::CustomNetwork),
     /// A language model, and parameters of a frozen part beside it (a vision tower).
     Language(&'a crate::catalog::LanguageModel, u64),
     Other(&'a crate::catalog::Model),
 }
 
-fn subject<'a>(project: &Project, catalog: &'a Catalog) -> Result<Subject<'a>, CannotEstimate> {
+fn subject<'a>(project: &'a Project, catalog: &'a Catalog) -> Result<Subject<'a>, CannotEstimate> {
     if project.model.is_empty() {
-        return match &project.custom {
-            Some(custom) => Ok(Subject::Custom(language::custom(custom))),
-            None => Err(CannotEstimate::NoModel),
+        return match (&project.custom, &project.network) {
+            (Some(custom), _) => Ok(Subject::Custom(custom.architecture(catalog))),
+            (None, Some(network)) => Ok(Subject::Network(network)),
+            (None, None) => Err(CannotEstimate::NoModel),
         };
     }
     let model = catalog.model(&project.model).ok_or_else(|| CannotEstimate::UnknownModel(project.model.clone()))?;

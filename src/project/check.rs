@@ -73,7 +73,8 @@ fn inconsistency(project: &Project, typed: &Typed) -> Option<(Field, FieldError)
     if heads == 0 || kv_heads == 0 {
         return None;
     }
-    if !hidden.is_multiple_of(heads) {
+    // Where heads have a size of their own they need not share the width out.
+    if model.head_dim == 0 && !hidden.is_multiple_of(heads) {
         let error = FieldError::HeadsDoNotDivideHidden { hidden, heads, nearest: nearest_divisor(hidden, heads) };
         return Some((at([Field::CustomHeads, Field::CustomHidden]), error));
     }

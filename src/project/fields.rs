@@ -2,7 +2,7 @@
 
 use super::number::{self, Kilo, NotNumber};
 use super::{
-    Attention, BaseFormat, Checkpointing, Choice, CustomModel, Field, Framework, LanguageTask, LoraTargets, LossKernel,
+    Attention, BaseFormat, Checkpointing, Choice, CustomModel, CustomNetwork, Field, Framework, LanguageTask, LoraTargets, LossKernel,
     Objective, Offload, Optimizer, OptimizerImpl, Place, Precision, PriceKind, Project, Sharding, prices,
 };
 use crate::catalog::{Catalog, Gpu};
@@ -13,6 +13,9 @@ pub const NO_GPU: &str = "none";
 
 /// The id that stands for "my model is not listed, I give its numbers" in the field [`Field::Model`].
 pub const CUSTOM_MODEL: &str = "custom";
+
+/// The id that stands for "a network of my own, of which I have the summary" in the field [`Field::Model`].
+pub const CUSTOM_NETWORK: &str = "network";
 
 /// What a numeric field allows.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -105,6 +108,7 @@ pub const fn kind(field: Field) -> Kind {
         Field::CustomIntermediate | Field::Sequence => whole(1.0, 1_048_576.0),
         Field::CustomHeads | Field::CustomKvHeads | Field::LoraRank => whole(1.0, 4096.0),
         Field::CustomVocab => whole(2.0, 10_000_000.0),
+        Field::NetworkParams | Field::NetworkOutputs => whole(1.0, 1e12),
         Field::LoraDropout => real(0.0, 0.9),
         Field::FrozenShare | Field::BlockSwap => real(0.0, 1.0),
         Field::MicroBatch | Field::Accumulation => whole(1.0, 1_000_000.0),
@@ -152,9 +156,11 @@ pub const fn kilo(field: Field) -> Kilo {
 /// The value of a field as its text: digits for numbers, the stable id for choices, `on` or `off` for switches.
 pub fn get(project: &Project, field: Field) -> String {
     let custom = || project.custom.clone().unwrap_or_default();
+    let network = || project.network.clone().unwrap_or_default();
     match field {
         Field::Preset => project.preset.clone(),
         Field::Model if project.custom.is_some() => CUSTOM_MODEL.to_string(),
+        Field::Model if project.network.is_some() => CUSTOM_NETWORK.to_string(),
         Field::Model => project.model.clone(),
         Field::CustomLayers => custom().layers.to_string(),
         Field::CustomHidden => custom().hidden.to_string(),
@@ -162,6 +168,8 @@ pub fn get(project: &Project, field: Field) -> String {
         Field::CustomHeads => custom().heads.to_string(),
         Field::CustomKvHeads => custom().kv_heads.to_string(),
         Field::CustomVocab => custom().vocab.to_string(),
+        Field::NetworkParams => network().params.to_string(),
+        Field::NetworkOutputs => network().outputs.to_string(),
         Field::Method => project.method.id().to_string(),
         Field::LoraRank => project.lora.rank.to_string(),
         Field::LoraTargets => project.lora.targets.id().to_string(),
@@ -284,8 +292,16 @@ fn side(raw: &str) -> Option<f64> {
 fn set_number(project: &mut Project, field: Field, value: Option<f64>) {
     let number = value.unwrap_or_default();
     let whole = number as u64;
+    // A model that has a name has its numbers, and a network is no language model.
     let custom = |project: &mut Project, set: fn(&mut CustomModel, u64)| {
-        set(project.custom.get_or_insert_with(CustomModel::default), whole);
+        if project.model.is_empty() && project.network.is_none() {
+            set(project.custom.get_or_insert_with(CustomModel::default), whole);
+        }
+    };
+    let network = |project: &mut Project, set: fn(&mut CustomNetwork, u64)| {
+        if project.model.is_empty() && project.custom.is_none() {
+            set(project.network.get_or_insert_with(CustomNetwork::default), whole);
+        }
     };
     match field {
         Field::CustomLayers => custom(project, |m, v| m.layers = v),
@@ -294,6 +310,8 @@ fn set_number(project: &mut Project, field: Field, value: Option<f64>) {
         Field::CustomHeads => custom(project, |m, v| m.heads = v),
         Field::CustomKvHeads => custom(project, |m, v| m.kv_heads = v),
         Field::CustomVocab => custom(project, |m, v| m.vocab = v),
+        Field::NetworkParams => network(project, |n, v| n.params = v),
+        Field::NetworkOutputs => network(project, |n, v| n.outputs = v),
         Field::LoraRank => project.lora.rank = whole,
         Field::LoraDropout => project.lora.dropout = number,
         Field::FrozenShare => project.frozen_share = number,
@@ -405,6 +423,11 @@ fn set_row(project: &mut Project, field: Field, raw: &str, catalog: &Catalog) ->
             let before = super::relevant::domain(project, catalog);
             if raw == CUSTOM_MODEL {
                 project.custom.get_or_insert_with(CustomModel::default);
+                project.network = None;
+                project.model.clear();
+            } else if raw == CUSTOM_NETWORK {
+                project.network.get_or_insert_with(CustomNetwork::default);
+                project.custom = None;
                 project.model.clear();
             } else {
                 let found = catalog
@@ -416,7 +439,7 @@ fn set_row(project: &mut Project, field: Field, raw: &str, catalog: &Catalog) ->
                     return Ok(());
                 }
                 project.model = found.id.to_string();
-                project.custom = None;
+                (project.custom, project.network) = (None, None);
             }
             super::relevant::adapt(project, before, catalog);
         }

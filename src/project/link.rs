@@ -6,7 +6,7 @@
 //!
 //! | key | what |
 //! | --- | --- |
-//! | `preset`, `model` | a project or a model of the catalog, by its id or a name that can mean nothing else; `model=custom` with `layers`, `hidden`, `intermediate`, `heads`, `kv-heads`, `vocab`, `tied` |
+//! | `preset`, `model` | a project or a model of the catalog, by its id or a name that can mean nothing else; `model=custom` with `layers`, `hidden`, `intermediate`, `heads`, `kv-heads`, `vocab`, `tied`, `like` (the model whose code it shares), `head-dim`, `experts`, `experts-per-token`, `expert-width`; `model=network` with `params`, `outputs`, `trained-params`, `widest`, `macs` |
 //! | `method`, `rank`, `targets`, `dropout`, `frozen` | what is trained |
 //! | `precision`, `base`, `optimizer`, `optimizer-impl`, `checkpointing`, `attention`, `loss`, `offload`, `ema` | how |
 //! | `batch`, `accumulation`, `seq`, `side`, `frames`, `seconds`, `cached-latents`, `block-swap` | the size of a step |
@@ -18,8 +18,9 @@
 //! | `lang`, `theme` | `zh` or `en`; `light` or `dark` |
 //! | `embed`, `lock` | the compact form for a frame in another page; keys that its reader cannot change: `lock=model,method` |
 
-use super::fields::{self, CUSTOM_MODEL, FieldError, NO_GPU};
-use super::{Applied, CustomModel, Field, Project, Typed, apply};
+use super::custom::{self, CustomModel, CustomNetwork};
+use super::fields::{self, CUSTOM_MODEL, CUSTOM_NETWORK, FieldError, NO_GPU};
+use super::{Applied, Field, Project, Typed, apply};
 use crate::catalog::Catalog;
 use crate::units::Currency;
 use std::fmt::Write as _;
@@ -48,6 +49,8 @@ keys! {
     "heads" = CustomHeads,
     "kv-heads" = CustomKvHeads,
     "vocab" = CustomVocab,
+    "params" = NetworkParams,
+    "outputs" = NetworkOutputs,
     "method" = Method,
     "rank" = LoraRank,
     "targets" = LoraTargets,
@@ -90,9 +93,6 @@ keys! {
     "price-new" = PriceNew,
     "price-used" = PriceUsed,
 }
-
-/// A switch of a custom model that the form does not ask for.
-pub const TIED: &str = "tied";
 
 /// Keys that say something about the page, with the values they take (none: any).
 const OF_THE_PAGE: &[(&str, &[&str])] =
@@ -224,24 +224,39 @@ impl Link {
                 if !values.is_empty() && !values.contains(&part.value.as_str()) {
                     unread.push(refuse(Why::Value));
                 }
-            } else if part.key != TIED && !part.in_query {
+            } else if !custom::is_extra(&part.key) && !part.in_query {
                 unread.push(refuse(Why::Key));
             }
         }
-        if typed.get(&Field::Model).is_some_and(|model| model.trim() != CUSTOM_MODEL) {
+        let model = typed.get(&Field::Model).map(|model| model.trim().to_owned());
+        let mut base = base.clone();
+        let (of_model, of_network) = (typed.keys().any(|f| is_custom(*f)), typed.keys().any(|f| is_network(*f)));
+        match model.as_deref() {
+            Some(CUSTOM_MODEL) => base.custom = Some(CustomModel::default()),
+            Some(CUSTOM_NETWORK) => (base.custom, base.network) = (None, Some(CustomNetwork::default())),
+            // Numbers without a model stand for one, where there is none with a name.
+            None if base.model.is_empty() && base.custom.is_none() && base.network.is_none() => {
+                base.custom = of_model.then(CustomModel::default);
+                base.network = (of_network && !of_model).then(CustomNetwork::default);
+            }
+            _ => {}
+        }
+        for part in self.parts.iter().filter(|part| custom::is_extra(&part.key)) {
+            if !custom::set_extra(&mut base, &part.key, &part.value, catalog) && !part.in_query {
+                unread.push(Unread { key: part.key.clone(), value: part.value.clone(), why: Why::Value });
+            }
+        }
+        if let Some(model) = model {
             // The numbers of a model that has a name are known.
             typed.retain(|field, value| {
-                let known = is_custom(*field);
-                if known {
+                let foreign = is_custom(*field) && model != CUSTOM_MODEL || is_network(*field) && model != CUSTOM_NETWORK;
+                if foreign {
                     unread.push(Unread { key: key_of(*field).into(), value: value.clone(), why: Why::Value });
                 }
-                !known
+                !foreign
             });
         }
-        let Applied { mut project, errors } = apply(base, &typed, catalog);
-        if let (Some(model), Some(value)) = (project.custom.as_mut(), self.value(TIED)) {
-            model.tied_embeddings = value != "off";
-        }
+        let Applied { project, errors } = apply(&base, &typed, catalog);
         for (field, raw) in &typed {
             // Also where the form would not show the field: the link said it.
             let alone = fields::set(&mut project.clone(), *field, raw, catalog).err();
@@ -289,9 +304,10 @@ pub fn write(project: &Project, usual: Currency, catalog: &Catalog) -> String {
             add(key, &value);
         }
     }
-    let tied = |project: &Project| project.custom.as_ref().is_none_or(|model| model.tied_embeddings);
-    if tied(project) != CustomModel::default().tied_embeddings {
-        add(TIED, "off");
+    for key in custom::MODEL_KEYS.iter().chain(custom::NETWORK_KEYS) {
+        if let Some(value) = custom::extra(project, key) {
+            add(key, &value);
+        }
     }
     link
 }
@@ -321,7 +337,11 @@ fn exact(project: &Project, field: Field) -> String {
 }
 
 fn is_known(key: &str) -> bool {
-    field_of(key).is_some() || key == TIED || OF_THE_PAGE.iter().any(|(known, _)| *known == key)
+    field_of(key).is_some() || custom::is_extra(key) || OF_THE_PAGE.iter().any(|(known, _)| *known == key)
+}
+
+const fn is_network(field: Field) -> bool {
+    matches!(field, Field::NetworkParams | Field::NetworkOutputs)
 }
 
 const fn is_custom(field: Field) -> bool {

@@ -1,6 +1,7 @@
 //! What the user said: the project, its validation, its presets its share link, and what people paste into it.
 
 mod check;
+pub mod custom;
 pub mod fields;
 pub mod import;
 pub mod link;
@@ -13,6 +14,7 @@ mod runtime;
 pub mod search;
 mod settings;
 pub use check::{Applied, Typed, apply};
+pub use custom::{CustomModel, CustomNetwork};
 pub use fields::{FieldError, Kind, Range};
 pub use parallel::Parallel;
 pub use prices::{CNY_PER_USD, CardPrice, PriceKind, Prices, place, priced_card};
@@ -28,10 +30,12 @@ use serde::{Deserialize, Serialize};
 pub struct Project {
     /// Id of the preset it started from, or empty.
     pub preset: String,
-    /// Id of a catalog model, or empty when `custom` is used.
+    /// Id of a catalog model, or empty when `custom` or `network` is used.
     pub model: String,
     /// A language model given by its numbers instead of by name.
     pub custom: Option<CustomModel>,
+    /// A network given by its printed summary.
+    pub network: Option<CustomNetwork>,
     /// What is trained.
     pub method: Method,
     /// LoRA settings; used by `Method::Lora` and `Method::QLora`.
@@ -121,40 +125,6 @@ pub struct Budget {
     pub currency: crate::units::Currency,
 }
 
-/// A decoder language model given by its numbers, as in a `config.json`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct CustomModel {
-    /// Layers.
-    pub layers: u64,
-    /// Hidden size.
-    pub hidden: u64,
-    /// MLP width.
-    pub intermediate: u64,
-    /// Query heads.
-    pub heads: u64,
-    /// Key/value heads.
-    pub kv_heads: u64,
-    /// Vocabulary.
-    pub vocab: u64,
-    /// Output head shares the embedding.
-    pub tied_embeddings: bool,
-}
-
-impl Default for CustomModel {
-    fn default() -> Self {
-        Self {
-            layers: 24,
-            hidden: 1024,
-            intermediate: 2816,
-            heads: 16,
-            kv_heads: 16,
-            vocab: 32_000,
-            tied_embeddings: true,
-        }
-    }
-}
-
 impl Default for Hardware {
     fn default() -> Self {
         Self {
@@ -174,6 +144,7 @@ impl Default for Project {
             preset: String::new(),
             model: String::new(),
             custom: None,
+            network: None,
             method: Method::Full,
             lora: Lora::default(),
             frozen_share: 0.5,
@@ -219,6 +190,8 @@ pub enum Field {
     CustomHeads,
     CustomKvHeads,
     CustomVocab,
+    NetworkParams,
+    NetworkOutputs,
     Method,
     LoraRank,
     LoraTargets,

@@ -36,8 +36,12 @@ struct Shape {
 
 fn shape(project: &Project, catalog: &Catalog) -> Option<Shape> {
     let blank = Shape { domain: Domain::Language, vocabulary: true, attention: true, video: false, trees: false };
-    if project.custom.is_some() {
-        return Some(blank);
+    if let Some(custom) = &project.custom {
+        let like = catalog.model(&custom.like).and_then(Model::language);
+        return Some(Shape { vocabulary: like.is_none_or(|l| l.kind != LanguageKind::Encoder), ..blank });
+    }
+    if project.network.is_some() {
+        return Some(Shape { domain: Domain::Small, vocabulary: false, attention: false, ..blank });
     }
     let model = catalog.model(&project.model)?;
     let shape = Shape { domain: model.domain, ..blank };
@@ -76,6 +80,9 @@ pub fn relevant(project: &Project, catalog: &Catalog) -> Relevant {
             Field::CustomIntermediate,
             Field::CustomVocab,
         ]);
+    }
+    if project.network.is_some() {
+        first.extend([Field::NetworkParams, Field::NetworkOutputs]);
     }
     if shape.trees {
         first.extend([Field::Samples, Field::Epochs]);

@@ -16,6 +16,8 @@ pub const fn field(field: Field) -> Message {
         Field::CustomHeads => both!("注意力头", "Heads"),
         Field::CustomKvHeads => both!("KV 头", "KV heads"),
         Field::CustomVocab => both!("词表", "Vocabulary"),
+        Field::NetworkParams => both!("参数量", "Parameters"),
+        Field::NetworkOutputs => both!("每个样本的中间结果", "Results per sample"),
         Field::Method => both!("方法", "Method"),
         Field::LoraRank => both!("LoRA 秩", "LoRA rank"),
         Field::LoraTargets => both!("LoRA 加在哪", "LoRA targets"),
@@ -72,6 +74,7 @@ pub const fn unit(field: Field) -> Option<Message> {
         Field::CustomLayers => both!("层", "layers"),
         Field::CustomHeads | Field::CustomKvHeads => both!("个", "heads"),
         Field::CustomVocab => both!("个词", "words"),
+        Field::NetworkParams | Field::NetworkOutputs => both!("个数", "numbers"),
         Field::Electricity => both!("每度", "per kWh"),
         Field::ExchangeRate => both!("元换 1 美元", "CNY for 1 USD"),
         Field::HoursAWeek => both!("小时", "hours"),
@@ -151,6 +154,12 @@ const fn fixed_hint(field: Field) -> Message {
         }
         Field::CustomVocab => {
             both!("vocab_size，词表越大，算损失越占显存。", "vocab_size; a large one costs memory in the loss.")
+        }
+        Field::NetworkParams => {
+            both!("torchinfo 表底下的 Total params。", "Total params at the foot of torchinfo's table.")
+        }
+        Field::NetworkOutputs => {
+            both!("反向要用到的各层输出，按一个样本加起来。", "Outputs of layers that backward needs, for one sample.")
         }
         Field::Method => {
             both!("训练多少参数：全部，还是一小部分。", "How many weights are trained: all, or a small part.")

@@ -7,6 +7,7 @@
 
 mod audio;
 mod diffusion;
+mod network;
 mod phases;
 mod program;
 mod small;
@@ -21,6 +22,7 @@ use crate::project::{Checkpointing, Field, Method, Precision, Project};
 use crate::units::{Bytes, Flops};
 use phases::Pieces;
 use program::Planned;
+pub use network::network;
 pub use program::Walks;
 
 /// Beyond this no machine helps, and the sums below would lose their meaning.

@@ -3,7 +3,7 @@
 use super::workload::{Backward, Workload, arithmetic, traffic_of};
 use crate::catalog::{LanguageKind, LanguageModel};
 use crate::project::{
-    Attention, BaseFormat, Checkpointing, CustomModel, LoraTargets, LossKernel, Method, Objective, Precision, Project,
+    Attention, BaseFormat, Checkpointing, LoraTargets, LossKernel, Method, Objective, Precision, Project,
 };
 
 /// Bytes that norms, residuals, rotary embedding, activation function and casts move for one token and layer, forward
@@ -89,31 +89,15 @@ pub(super) fn workload(project: &Project, params: f64, l: &LanguageModel, flash:
     )
 }
 
-pub(super) fn custom(project: &Project, c: &CustomModel, flash: bool) -> Workload {
-    let (layers, hidden, mlp) = (c.layers as f64, c.hidden as f64, c.intermediate as f64);
-    let kv = hidden * c.kv_heads as f64 / (c.heads as f64).max(1.0);
-    let active = layers * (hidden * (2.0 * hidden + 2.0 * kv) + 3.0 * hidden * mlp);
-    let embedding = hidden * c.vocab as f64;
-    let tables = if c.tied_embeddings { embedding } else { 2.0 * embedding };
-    run(
-        project,
-        &Shape {
-            layers,
-            hidden,
-            mlp,
-            heads_width: hidden,
-            heads: c.heads as f64,
-            gated: true,
-            vocab: c.vocab as f64,
-            active,
-            all: active + tables,
-            head: embedding,
-            causal: true,
-            encoder: false,
-            window: project.sequence as f64,
-        },
-        flash,
-    )
+/// Parameters of a model whose kind of attention cannot be counted, as if it were the usual one.
+pub(super) fn rough_size(l: &LanguageModel) -> u64 {
+    let of = |n: u32| u64::from(n);
+    let (hidden, heads) = (of(l.hidden), of(l.head_dim).saturating_mul(of(l.heads) + of(l.kv_heads)).saturating_mul(2));
+    let experts = of(l.moe_intermediate).saturating_mul(of(l.moe_experts) + of(l.moe_shared));
+    let mlp = if experts > 0 { experts } else { of(l.intermediate) };
+    let layer = hidden.saturating_mul(heads.saturating_add(mlp.saturating_mul(if l.gated { 3 } else { 2 })));
+    let tables = if l.tied_embeddings { 1 } else { 2 };
+    of(l.layers).saturating_mul(layer).saturating_add(hidden.saturating_mul(of(l.vocab)).saturating_mul(tables))
 }
 
 /// Mean number of earlier tokens that a layer may look at: `sliding:4096/5:1` means five layers with a window of 4,096

@@ -4,7 +4,7 @@
 use super::workload::{Backward, Workload, arithmetic, traffic_of};
 use crate::catalog::{DiffusionModel, Domain, Model, OtherModel, VisionModel};
 use crate::estimate::measured::{self, TABLE_COLUMNS};
-use crate::project::{BaseFormat, Checkpointing, Method, Precision, Project};
+use crate::project::{BaseFormat, Checkpointing, CustomNetwork, Method, Precision, Project};
 
 /// Bytes moved for each output of a convolution, forward and backward with its norm and activation (16 bit; fitted).
 const CONVOLUTION_BYTES: f64 = 86.0;
@@ -194,6 +194,27 @@ pub(super) fn vision(project: &Project, params: f64, v: &VisionModel) -> Workloa
             input: SAMPLE_SECONDS + PICTURE_SECONDS * (side / 224.0).powi(2),
             speed: if transformer { 1.0 } else { CONVOLUTION_SPEED },
             band: if known { 0.35 } else { 0.7 },
+        },
+    )
+}
+
+/// A network of which a summary is known: as convolutions, which move more bytes for each output than anything else.
+pub(super) fn network(project: &Project, n: &CustomNetwork) -> Workload {
+    let params = n.params as f64;
+    let known = n.macs > 0;
+    let macs = if known { n.macs as f64 } else { params.max(n.outputs as f64 / OUTPUTS_PER_MAC) };
+    let small = params < 2e6;
+    run(
+        project,
+        &Pass {
+            products: 2.0 * macs,
+            attention: 0.0,
+            traffic: n.outputs as f64 * CONVOLUTION_BYTES / 2.0,
+            weights: params,
+            kernels: if small { SMALL_KERNELS } else { NETWORK_KERNELS },
+            input: SAMPLE_SECONDS,
+            speed: 1.0,
+            band: if known { 0.5 } else { 0.7 },
         },
     )
 }

@@ -71,7 +71,11 @@ impl Workload {
             }
         }
         let mut load = if let Some(custom) = &project.custom {
-            language::custom(project, custom, flash)
+            let model = custom.architecture(catalog);
+            let params = custom.parameters(catalog).unwrap_or_else(|| language::rough_size(&model));
+            language::workload(project, params as f64, &model, flash)
+        } else if let Some(network) = &project.network {
+            pictures::network(project, network)
         } else {
             if project.model.is_empty() {
                 return Err(CannotEstimate::NoModel);
