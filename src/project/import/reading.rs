@@ -86,6 +86,20 @@ pub enum Note {
     UnknownModel(String),
     /// The card is one slice of a larger one (MIG).
     Slice(String),
+    /// A kind of architecture that nothing here knows, by its name: computed as a decoder of today's kind.
+    UnknownKind(String),
+    /// Numbers of a model that the file does not give, by their names there: the usual ones stand in.
+    Assumed(Vec<&'static str>),
+    /// Of a model that also sees or hears, the language part alone is known.
+    LanguagePartOnly,
+    /// Parameters as counted in the file itself.
+    Parameters(u64),
+    /// Parameters from the size of the files, at two bytes each.
+    ParametersOfSize(u64),
+    /// A table that shows blocks and not the layers in them; what they keep is estimated.
+    ShallowTable,
+    /// A number of steps ends the training, not passes over the data.
+    Steps(u64),
 }
 
 /// What a text was found to say. Nothing in it is applied yet.
