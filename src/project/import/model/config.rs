@@ -201,7 +201,7 @@ fn sees_or_hears<'a>(kind: &str, json: &Json, catalog: &'a Catalog) -> Option<&'
     let depths = joined("depths");
     let sides = size(&["encoder_layers"]).zip(size(&["decoder_layers"])).map(|(e, d)| format!("{e}+{d}"));
     let layers = depths.or(sides).or_else(|| size(LAYERS).map(|n| n.to_string()));
-    let width = size(HIDDEN).or_else(|| vision.get("hidden_sizes")?.list().first()?.size());
+    let width = size(&["embed_dim"]).or_else(|| size(HIDDEN)).or_else(|| vision.get("hidden_sizes")?.list().first()?.size());
     let first_width = |text: &str| text.split('-').next().and_then(|n| n.parse::<u64>().ok());
     let patch = size(&["patch_size"]);
     let side = size(&["image_size"]);

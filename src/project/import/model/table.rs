@@ -174,7 +174,9 @@ fn row<'a>(line: Line<'a>, second: bool, channels_last: bool) -> Option<Row<'a>>
     let open = if channels_last && !line.text.contains('[') { '(' } else { '[' };
     let close = if open == '(' { ')' } else { ']' };
     let mut shapes = Vec::new();
-    let mut rest = line.text;
+    // A class name that does not fit its column has no bracket at its end.
+    let start = if open == '(' { line.small.find("(none").unwrap_or(0) } else { 0 };
+    let mut rest = line.text.get(start..).unwrap_or_default();
     while let Some((_, behind)) = rest.split_once(open) {
         let Some((inside, after)) = behind.split_once(close) else { break };
         // `(Conv2D)` is no shape, `(None, 26, 26, 32)` is.

@@ -1,0 +1,560 @@
+//! What a model is made of, pasted or dropped: real files of many makers, each with what must be read from it.
+#![cfg(not(target_arch = "wasm32"))]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use enough_gpu::catalog::Catalog;
+use enough_gpu::estimate;
+use enough_gpu::project::import::{Hints, Note, Reading, TextKind, read, read_file};
+use enough_gpu::project::{Project, link};
+
+/// `key=value key=value` of what was found.
+fn said(reading: &Reading) -> String {
+    reading.found.iter().map(|f| format!("{}={}", f.key, f.value)).collect::<Vec<_>>().join(" ")
+}
+
+/// Text, what must be found, and whether the architecture is new to the catalog.
+const CONFIGS: &[(&str, &str)] = &[
+    // Qwen/Qwen2.5-7B-Instruct
+    (
+        r#"{"architectures": ["Qwen2ForCausalLM"], "attention_dropout": 0.0, "bos_token_id": 151643, "hidden_act": "silu",
+        "hidden_size": 3584, "initializer_range": 0.02, "intermediate_size": 18944, "max_position_embeddings": 32768,
+        "model_type": "qwen2", "num_attention_heads": 28, "num_hidden_layers": 28, "num_key_value_heads": 4,
+        "tie_word_embeddings": false, "torch_dtype": "bfloat16", "vocab_size": 152064}"#,
+        "model=qwen2.5-7b",
+    ),
+    // meta-llama/Llama-3.1-8B
+    (
+        r#"{"architectures": ["LlamaForCausalLM"], "hidden_size": 4096, "intermediate_size": 14336, "model_type": "llama",
+        "num_attention_heads": 32, "num_hidden_layers": 32, "num_key_value_heads": 8, "rope_scaling": {"factor": 8.0,
+        "rope_type": "llama3"}, "tie_word_embeddings": false, "vocab_size": 128256}"#,
+        "model=llama-3",
+    ),
+    // mistralai/Mixtral-8x7B-v0.1
+    (
+        r#"{"architectures": ["MixtralForCausalLM"], "hidden_size": 4096, "intermediate_size": 14336, "model_type": "mixtral",
+        "num_attention_heads": 32, "num_experts_per_tok": 2, "num_hidden_layers": 32, "num_key_value_heads": 8,
+        "num_local_experts": 8, "sliding_window": null, "tie_word_embeddings": false, "vocab_size": 32000}"#,
+        "model=mixtral-8x7b",
+    ),
+    // openai-community/gpt2
+    (
+        r#"{"activation_function": "gelu_new", "architectures": ["GPT2LMHeadModel"], "model_type": "gpt2", "n_ctx": 1024,
+        "n_embd": 768, "n_head": 12, "n_layer": 12, "n_positions": 1024, "vocab_size": 50257}"#,
+        "model=gpt2",
+    ),
+    // google-bert/bert-base-chinese
+    (
+        r#"{"architectures": ["BertForMaskedLM"], "hidden_size": 768, "intermediate_size": 3072, "model_type": "bert",
+        "num_attention_heads": 12, "num_hidden_layers": 12, "vocab_size": 21128}"#,
+        "model=bert-base-chinese",
+    ),
+    // tiiuae/falcon-7b
+    (
+        r#"{"architectures": ["FalconForCausalLM"], "bias": false, "hidden_size": 4544, "model_type": "falcon",
+        "multi_query": true, "new_decoder_architecture": false, "num_attention_heads": 71, "num_hidden_layers": 32,
+        "parallel_attn": true, "vocab_size": 65024}"#,
+        "model=falcon-7b",
+    ),
+    // EleutherAI/pythia-1.4b
+    (
+        r#"{"architectures": ["GPTNeoXForCausalLM"], "hidden_size": 2048, "intermediate_size": 8192, "model_type": "gpt_neox",
+        "num_attention_heads": 16, "num_hidden_layers": 24, "rotary_pct": 0.25, "tie_word_embeddings": false,
+        "vocab_size": 50304}"#,
+        "model=pythia-1.4b",
+    ),
+    // THUDM/chatglm3-6b: names of its own
+    (
+        r#"{"_name_or_path": "THUDM/chatglm3-6b", "model_type": "chatglm", "add_bias_linear": false, "ffn_hidden_size": 13696,
+        "hidden_size": 4096, "kv_channels": 128, "multi_query_attention": true, "multi_query_group_num": 2,
+        "num_attention_heads": 32, "num_layers": 28, "padded_vocab_size": 65024, "tie_word_embeddings": false}"#,
+        "model=chatglm",
+    ),
+    // deepseek-ai/DeepSeek-V2-Lite
+    (
+        r#"{"architectures": ["DeepseekV2ForCausalLM"], "first_k_dense_replace": 1, "hidden_size": 2048,
+        "intermediate_size": 10944, "kv_lora_rank": 512, "model_type": "deepseek_v2", "moe_intermediate_size": 1408,
+        "n_routed_experts": 64, "n_shared_experts": 2, "num_attention_heads": 16, "num_experts_per_tok": 6,
+        "num_hidden_layers": 27, "num_key_value_heads": 16, "tie_word_embeddings": false, "vocab_size": 102400}"#,
+        "model=deepseek-v2-lite",
+    ),
+    // google/gemma-2-9b
+    (
+        r#"{"architectures": ["Gemma2ForCausalLM"], "head_dim": 256, "hidden_size": 3584, "intermediate_size": 14336,
+        "model_type": "gemma2", "num_attention_heads": 16, "num_hidden_layers": 42, "num_key_value_heads": 8,
+        "sliding_window": 4096, "vocab_size": 256000}"#,
+        "model=gemma-2-9b",
+    ),
+    // Qwen/Qwen3-30B-A3B
+    (
+        r#"{"architectures": ["Qwen3MoeForCausalLM"], "head_dim": 128, "hidden_size": 2048, "intermediate_size": 6144,
+        "model_type": "qwen3_moe", "moe_intermediate_size": 768, "num_attention_heads": 32, "num_experts": 128,
+        "num_experts_per_tok": 8, "num_hidden_layers": 48, "num_key_value_heads": 4, "tie_word_embeddings": false,
+        "vocab_size": 151936}"#,
+        "model=qwen3-30b-a3b",
+    ),
+    // A GPTQ quantization of Qwen2.5-14B
+    (
+        r#"{"model_type": "qwen2", "hidden_size": 5120, "intermediate_size": 13824, "num_attention_heads": 40,
+        "num_hidden_layers": 48, "num_key_value_heads": 8, "tie_word_embeddings": false, "vocab_size": 152064,
+        "quantization_config": {"bits": 4, "group_size": 128, "quant_method": "gptq", "sym": true}}"#,
+        "base=int4 model=qwen2.5-14b",
+    ),
+    // print(model.config) of a bitsandbytes 4-bit upload
+    (
+        "LlamaConfig {\n  \"_name_or_path\": \"unsloth/tinyllama-bnb-4bit\",\n  \"hidden_size\": 2048,\n  \"intermediate_size\": 5632,\n  \
+         \"model_type\": \"llama\",\n  \"num_attention_heads\": 32,\n  \"num_hidden_layers\": 22,\n  \"num_key_value_heads\": 4,\n  \
+         \"quantization_config\": {\n    \"_load_in_4bit\": true,\n    \"bnb_4bit_use_double_quant\": true,\n    \
+         \"quant_method\": \"bitsandbytes\"\n  },\n  \"tie_word_embeddings\": false,\n  \"vocab_size\": 32000\n}\n",
+        "base=nf4-dq model=tinyllama-1.1b",
+    ),
+    // Cut off in the middle of the paste
+    (
+        r#"{ "model_type": "qwen2", "hidden_size": 896, "intermediate_size": 4864, "num_attention_heads": 14,
+        "num_hidden_layers": 24, "num_key_value_heads": 2, "vocab_size": 151936, "tie_word_embeddings": true, "torch_dt"#,
+        "model=qwen2.5-0.5b",
+    ),
+    // Qwen/Qwen2-VL-7B-Instruct: text at the top, eyes in a part
+    (
+        r#"{"architectures": ["Qwen2VLForConditionalGeneration"], "hidden_size": 3584, "intermediate_size": 18944,
+        "model_type": "qwen2_vl", "num_attention_heads": 28, "num_hidden_layers": 28, "num_key_value_heads": 4,
+        "vision_config": {"depth": 32, "embed_dim": 1280, "hidden_size": 3584, "patch_size": 14}, "vocab_size": 152064}"#,
+        "model=qwen2-vl-7b",
+    ),
+    // Qwen/Qwen2.5-VL-3B as transformers 4.52 writes it: nested
+    (
+        r#"{"architectures": ["Qwen2_5_VLForConditionalGeneration"], "model_type": "qwen2_5_vl", "text_config": {
+        "hidden_size": 2048, "intermediate_size": 11008, "model_type": "qwen2_5_vl_text", "num_attention_heads": 16,
+        "num_hidden_layers": 36, "num_key_value_heads": 2, "vocab_size": 151936}, "vision_config": {"depth": 32}}"#,
+        "model=qwen2.5-vl-3b",
+    ),
+    // OpenGVLab/InternVL2_5-8B: llm_config
+    (
+        r#"{"architectures": ["InternVLChatModel"], "llm_config": {"architectures": ["InternLM2ForCausalLM"],
+        "hidden_size": 4096, "intermediate_size": 14336, "model_type": "internlm2", "num_attention_heads": 32,
+        "num_hidden_layers": 32, "num_key_value_heads": 8, "vocab_size": 92553}, "model_type": "internvl_chat",
+        "vision_config": {"hidden_size": 1024, "num_hidden_layers": 24}}"#,
+        "model=internvl2",
+    ),
+    // google/vit-base-patch16-224
+    (
+        r#"{"architectures": ["ViTForImageClassification"], "hidden_size": 768, "image_size": 224, "intermediate_size": 3072,
+        "model_type": "vit", "num_attention_heads": 12, "num_hidden_layers": 12, "patch_size": 16}"#,
+        "model=vit-b-16",
+    ),
+    // microsoft/swin-tiny-patch4-window7-224
+    (
+        r#"{"architectures": ["SwinForImageClassification"], "depths": [2, 2, 6, 2], "embed_dim": 96, "image_size": 224,
+        "model_type": "swin", "num_heads": [3, 6, 12, 24], "patch_size": 4, "window_size": 7, "hidden_size": 768}"#,
+        "model=swin-t",
+    ),
+    // microsoft/resnet-50
+    (
+        r#"{"architectures": ["ResNetForImageClassification"], "depths": [3, 4, 6, 3], "embedding_size": 64,
+        "hidden_sizes": [256, 512, 1024, 2048], "layer_type": "bottleneck", "model_type": "resnet"}"#,
+        "model=resnet50",
+    ),
+    // facebook/convnext-tiny-224
+    (
+        r#"{"depths": [3, 3, 9, 3], "hidden_sizes": [96, 192, 384, 768], "image_size": 224, "model_type": "convnext"}"#,
+        "model=convnext-tiny",
+    ),
+    // facebook/dinov2-base
+    (
+        r#"{"architectures": ["Dinov2Model"], "hidden_size": 768, "image_size": 518, "model_type": "dinov2",
+        "num_attention_heads": 12, "num_hidden_layers": 12, "patch_size": 14}"#,
+        "model=dinov2-b-14-518",
+    ),
+    // openai/whisper-small
+    (
+        r#"{"architectures": ["WhisperForConditionalGeneration"], "d_model": 768, "decoder_layers": 12, "encoder_layers": 12,
+        "model_type": "whisper", "num_hidden_layers": 12, "num_mel_bins": 80, "vocab_size": 51865}"#,
+        "model=whisper-small",
+    ),
+    // openai/whisper-large-v3
+    (
+        r#"{"d_model": 1280, "decoder_layers": 32, "encoder_layers": 32, "model_type": "whisper", "num_hidden_layers": 32,
+        "num_mel_bins": 128, "vocab_size": 51866}"#,
+        "model=whisper-large-v3",
+    ),
+    // facebook/wav2vec2-base
+    (
+        r#"{"architectures": ["Wav2Vec2ForPreTraining"], "hidden_size": 768, "model_type": "wav2vec2", "num_hidden_layers": 12,
+        "num_attention_heads": 12, "intermediate_size": 3072, "vocab_size": 32}"#,
+        "model=wav2vec2-base",
+    ),
+    // stabilityai/stable-diffusion-xl-base-1.0 unet/config.json
+    (
+        r#"{"_class_name": "UNet2DConditionModel", "_diffusers_version": "0.19.0.dev0", "attention_head_dim": [5, 10, 20],
+        "block_out_channels": [320, 640, 1280], "cross_attention_dim": 2048, "in_channels": 4, "sample_size": 128}"#,
+        "model=sdxl",
+    ),
+    // runwayml/stable-diffusion-v1-5 model_index.json
+    (
+        r#"{"_class_name": "StableDiffusionPipeline", "_diffusers_version": "0.6.0", "unet": ["diffusers",
+        "UNet2DConditionModel"], "vae": ["diffusers", "AutoencoderKL"]}"#,
+        "model=sd1.5",
+    ),
+    // black-forest-labs/FLUX.1-dev transformer/config.json
+    (
+        r#"{"_class_name": "FluxTransformer2DModel", "attention_head_dim": 128, "guidance_embeds": true, "in_channels": 64,
+        "joint_attention_dim": 4096, "num_attention_heads": 24, "num_layers": 19, "num_single_layers": 38}"#,
+        "model=flux.1-dev",
+    ),
+    // stabilityai/stable-diffusion-3.5-large transformer/config.json
+    (
+        r#"{"_class_name": "SD3Transformer2DModel", "attention_head_dim": 64, "caption_projection_dim": 2432,
+        "in_channels": 16, "num_attention_heads": 38, "num_layers": 38, "qk_norm": "rms_norm", "sample_size": 128}"#,
+        "model=sd3.5-large",
+    ),
+    // Wan-AI/Wan2.1-T2V-14B-Diffusers transformer/config.json
+    (
+        r#"{"_class_name": "WanTransformer3DModel", "attention_head_dim": 128, "ffn_dim": 13824, "image_dim": null,
+        "in_channels": 16, "num_attention_heads": 40, "num_layers": 40, "text_dim": 4096}"#,
+        "model=wan2.1-t2v-14b",
+    ),
+    // THUDM/CogVideoX-2b
+    (
+        r#"{"_class_name": "CogVideoXTransformer3DModel", "attention_head_dim": 64, "num_attention_heads": 30, "num_layers": 30}"#,
+        "model=cogvideox-2b",
+    ),
+    // A decoder of one's own, as of no catalog: the numbers, in the code of Qwen 3
+    (
+        r#"{"architectures": ["Qwen3ForCausalLM"], "model_type": "qwen3", "head_dim": 128, "hidden_size": 1280,
+        "intermediate_size": 3840, "num_attention_heads": 20, "num_hidden_layers": 30, "num_key_value_heads": 4,
+        "tie_word_embeddings": true, "vocab_size": 64000}"#,
+        "model=custom layers=30 hidden=1280 intermediate=3840 heads=20 kv-heads=4 vocab=64000 like=qwen3-",
+    ),
+    // The same of an architecture that is not known
+    (
+        r#"{"model_type": "my_llm", "n_layers": 16, "dim": 1024, "n_heads": 16, "n_kv_heads": 4, "vocab_size": 6400}"#,
+        "model=custom layers=16 hidden=1024 intermediate=2730 heads=16 kv-heads=4 vocab=6400 tied=off",
+    ),
+    // ByteDance's or anyone's larger GPT-2
+    (
+        r#"{"model_type": "gpt2", "n_embd": 1024, "n_head": 16, "n_layer": 12, "n_positions": 2048, "vocab_size": 21128}"#,
+        "model=custom layers=12 hidden=1024 intermediate=4096 heads=16 kv-heads=16 vocab=21128 like=gpt2-medium tied=on",
+    ),
+    ("Qwen/Qwen2.5-7B-Instruct", "model=qwen2.5-7b"),
+    ("https://huggingface.co/meta-llama/Llama-3.1-8B-Instruct/tree/main", "model=llama-3.1-8b"),
+    ("https://www.modelscope.cn/models/Qwen/Qwen3-8B", "model=qwen3-8b"),
+    ("git clone https://huggingface.co/openai/whisper-large-v3", "model=whisper-large-v3"),
+    ("ollama run qwen2.5:7b", "model=qwen2.5-7b"),
+    // An index of weights: sizes and names only
+    (
+        r#"{"metadata": {"total_size": 15231233024}, "weight_map": {"lm_head.weight": "model-00004-of-00004.safetensors",
+        "model.embed_tokens.weight": "model-00001-of-00004.safetensors", "model.layers.0.mlp.up_proj.weight": "a",
+        "model.layers.27.mlp.up_proj.weight": "b"}}"#,
+        "model=",
+    ),
+];
+
+#[test]
+fn configurations_are_read() {
+    let catalog = Catalog::bundled();
+    let mut wrong = String::new();
+    for (text, wanted) in CONFIGS {
+        let reading = read(text, Hints::pasted(&catalog));
+        let found = said(&reading);
+        if !found.starts_with(wanted) || reading.kind != TextKind::Model {
+            wrong += &format!("wanted {wanted}\n found {found} {:?}\n", reading.notes);
+        }
+        // What was read makes a project that can be estimated, and goes through a link.
+        let (project, unread) = reading.apply(&Project { micro_batch: 1, ..Project::default() }, &catalog);
+        assert_eq!(unread, [], "{text}");
+        let memory = estimate::memory(&project, None, &catalog);
+        if let Err(why) = memory {
+            wrong += &format!("{text}: {why:?}\n");
+        }
+        let usual = project.budget.currency;
+        let written = link::write(&project, usual, &catalog);
+        let (back, _) = link::Link::new("", &written).project(usual, &catalog).unwrap();
+        assert_eq!(back, project, "{written}");
+    }
+    assert!(wrong.is_empty(), "{wrong}");
+}
+
+#[test]
+fn what_is_assumed_is_told() {
+    let catalog = Catalog::bundled();
+    let notes = |text: &str| read(text, Hints::pasted(&catalog)).notes;
+    let unknown = r#"{"model_type": "my_llm", "n_layers": 16, "dim": 1024}"#;
+    let told = notes(unknown);
+    assert!(told.contains(&Note::UnknownKind("my_llm".into())), "{told:?}");
+    assert!(told.iter().any(|note| matches!(note, Note::Assumed(names) if names.contains(&"vocab"))), "{told:?}");
+    assert_eq!(notes("nobody/no-such-model-9b"), [Note::UnknownModel("nobody/no-such-model-9b".into())]);
+    let eyes = r#"{"model_type": "newvl", "text_config": {"hidden_size": 1000, "num_hidden_layers": 10, "num_attention_heads": 10,
+        "intermediate_size": 4000, "vocab_size": 1000, "model_type": "llama"}, "vision_config": {"depth": 3}}"#;
+    assert!(notes(eyes).contains(&Note::LanguagePartOnly));
+}
+
+/// A file of safetensors with these tensors.
+fn safetensors(tensors: &[(&str, &[u64])]) -> Vec<u8> {
+    let entries: Vec<String> = tensors
+        .iter()
+        .map(|(name, shape)| format!(r#""{name}":{{"dtype":"BF16","shape":{shape:?},"data_offsets":[0,1]}}"#))
+        .collect();
+    let header = format!(r#"{{"__metadata__":{{"format":"pt"}},{}}}"#, entries.join(","));
+    let mut file = (header.len() as u64).to_le_bytes().to_vec();
+    file.extend(header.as_bytes());
+    file.extend([0; 16]);
+    file
+}
+
+#[test]
+fn headers_of_weights_are_counted() {
+    let catalog = Catalog::bundled();
+    let hints = Hints { name: "model.safetensors", catalog: &catalog };
+    // Qwen2.5-0.5B: 494,032,768 parameters.
+    let mut tensors: Vec<(String, Vec<u64>)> = vec![
+        ("model.embed_tokens.weight".into(), vec![151_936, 896]),
+        ("model.norm.weight".into(), vec![896]),
+    ];
+    for layer in 0..24 {
+        for (name, shape) in [
+            ("self_attn.q_proj.weight", vec![896, 896]),
+            ("self_attn.q_proj.bias", vec![896]),
+            ("self_attn.k_proj.weight", vec![128, 896]),
+            ("self_attn.k_proj.bias", vec![128]),
+            ("self_attn.v_proj.weight", vec![128, 896]),
+            ("self_attn.v_proj.bias", vec![128]),
+            ("self_attn.o_proj.weight", vec![896, 896]),
+            ("mlp.gate_proj.weight", vec![4864, 896]),
+            ("mlp.up_proj.weight", vec![4864, 896]),
+            ("mlp.down_proj.weight", vec![896, 4864]),
+            ("input_layernorm.weight", vec![896]),
+            ("post_attention_layernorm.weight", vec![896]),
+        ] {
+            tensors.push((format!("model.layers.{layer}.{name}"), shape));
+        }
+    }
+    let listed: Vec<(&str, &[u64])> = tensors.iter().map(|(name, shape)| (name.as_str(), shape.as_slice())).collect();
+    let reading = read_file(&safetensors(&listed), hints);
+    assert_eq!(reading.notes, [Note::Parameters(494_032_768)]);
+    assert!(said(&reading).starts_with("model=qwen2"), "{}", said(&reading));
+    // An adapter tells its rank.
+    let adapter = safetensors(&[("base_model.model.model.layers.0.self_attn.q_proj.lora_A.weight", &[32, 4096])]);
+    assert!(said(&read_file(&adapter, hints)).contains("rank=32"));
+    // Cut anywhere, or with any byte wrong, it is survived.
+    let file = safetensors(&listed);
+    for end in (0..file.len()).step_by(97) {
+        let _ = read_file(&file[..end], hints);
+    }
+}
+
+/// A GGUF header.
+fn gguf(keys: &[(&str, Value)]) -> Vec<u8> {
+    let mut file = b"GGUF".to_vec();
+    file.extend(3_u32.to_le_bytes());
+    file.extend(0_u64.to_le_bytes());
+    file.extend((keys.len() as u64).to_le_bytes());
+    let text = |file: &mut Vec<u8>, text: &str| {
+        file.extend((text.len() as u64).to_le_bytes());
+        file.extend(text.as_bytes());
+    };
+    for (key, value) in keys {
+        text(&mut file, key);
+        match value {
+            Value::Text(value) => {
+                file.extend(8_u32.to_le_bytes());
+                text(&mut file, value);
+            }
+            Value::Number(value) => {
+                file.extend(4_u32.to_le_bytes());
+                file.extend(value.to_le_bytes());
+            }
+            Value::Words(count) => {
+                file.extend(9_u32.to_le_bytes());
+                file.extend(8_u32.to_le_bytes());
+                file.extend(count.to_le_bytes());
+                for _ in 0..*count {
+                    text(&mut file, "ab");
+                }
+            }
+        }
+    }
+    file
+}
+
+enum Value {
+    Text(&'static str),
+    Number(u32),
+    Words(u64),
+}
+
+#[test]
+fn gguf_headers_are_read() {
+    let catalog = Catalog::bundled();
+    let hints = Hints { name: "model.gguf", catalog: &catalog };
+    // llama.cpp's conversion of Llama-3.2-1B.
+    let file = gguf(&[
+        ("general.architecture", Value::Text("llama")),
+        ("general.name", Value::Text("Llama 3.2 1B")),
+        ("llama.block_count", Value::Number(16)),
+        ("llama.embedding_length", Value::Number(2048)),
+        ("llama.feed_forward_length", Value::Number(8192)),
+        ("llama.attention.head_count", Value::Number(32)),
+        ("llama.attention.head_count_kv", Value::Number(8)),
+        ("tokenizer.ggml.tokens", Value::Words(128_256)),
+    ]);
+    assert_eq!(said(&read_file(&file, hints)), "model=llama-3.2-1b");
+    for end in (0..file.len().min(600)).chain([file.len() - 1]) {
+        assert_eq!(read_file(&file[..end], hints).kind == TextKind::Model, end >= 4);
+    }
+    let endless = gguf(&[("tokenizer.ggml.tokens", Value::Words(0))]);
+    let mut endless = endless[..endless.len() - 8].to_vec();
+    endless.extend(u64::MAX.to_le_bytes());
+    let _ = read_file(&endless, hints);
+}
+
+/// The network of PyTorch's first lesson, as torchinfo prints it for a batch of 64.
+const TORCHINFO: &str = "
+==========================================================================================
+Layer (type:depth-idx)                   Output Shape              Param #
+==========================================================================================
+Net                                      [64, 10]                  --
+├─Sequential: 1-1                        [64, 16, 5, 5]            --
+│    └─Conv2d: 2-1                       [64, 6, 28, 28]           456
+│    └─ReLU: 2-2                         [64, 6, 28, 28]           --
+│    └─MaxPool2d: 2-3                    [64, 6, 14, 14]           --
+│    └─Conv2d: 2-4                       [64, 16, 10, 10]          2,416
+│    └─ReLU: 2-5                         [64, 16, 10, 10]          --
+│    └─MaxPool2d: 2-6                    [64, 16, 5, 5]            --
+├─Flatten: 1-2                           [64, 400]                 --
+├─Linear: 1-3                            [64, 120]                 48,120
+├─Linear: 1-4                            [64, 84]                  10,164
+├─Linear: 1-5                            [64, 10]                  850
+==========================================================================================
+Total params: 62,006
+Trainable params: 62,006
+Non-trainable params: 0
+Total mult-adds (M): 42.13
+==========================================================================================
+Input size (MB): 0.79
+Forward/backward pass size (MB): 3.34
+Params size (MB): 0.25
+Estimated Total Size (MB): 4.38
+==========================================================================================
+";
+
+/// Keras 2.
+const KERAS: &str = r#"
+Model: "sequential"
+_________________________________________________________________
+ Layer (type)                Output Shape              Param #
+=================================================================
+ conv2d (Conv2D)             (None, 26, 26, 32)        320
+
+ max_pooling2d (MaxPooling2  (None, 13, 13, 32)        0
+ D)
+
+ flatten (Flatten)           (None, 5408)              0
+
+ dense (Dense)               (None, 10)                54090
+
+=================================================================
+Total params: 54410 (212.54 KB)
+Trainable params: 54090 (211.29 KB)
+Non-trainable params: 320 (1.25 KB)
+_________________________________________________________________
+"#;
+
+/// Keras 3 with its frame.
+const KERAS_3: &str = r#"
+Model: "functional"
+┏━━━━━━━━━━━━━━━━━━━━━━┳━━━━━━━━━━━━━━━━━━━┳━━━━━━━━━━━━━┓
+┃ Layer (type)         ┃ Output Shape      ┃     Param # ┃
+┡━━━━━━━━━━━━━━━━━━━━━━╇━━━━━━━━━━━━━━━━━━━╇━━━━━━━━━━━━━┩
+│ input_layer          │ (None, 28, 28, 1) │           0 │
+│ (InputLayer)         │                   │             │
+├──────────────────────┼───────────────────┼─────────────┤
+│ conv2d (Conv2D)      │ (None, 26, 26, 8) │          80 │
+├──────────────────────┼───────────────────┼─────────────┤
+│ dense (Dense)        │ (None, 26, 26, 4) │          36 │
+└──────────────────────┴───────────────────┴─────────────┘
+ Total params: 116 (464.00 B)
+ Trainable params: 116 (464.00 B)
+ Non-trainable params: 0 (0.00 B)
+"#;
+
+/// VGG-16 for pictures of 224 pixels as torchsummary prints it.
+fn torchsummary_of_vgg16() -> String {
+    let mut rows = Vec::new();
+    let (mut at, mut side, mut channels) = (0, 224, 3);
+    let mut row = |kind: &str, shape: &str, params: u64| {
+        at += 1;
+        let commas = |n: u64| {
+            let digits = n.to_string();
+            let parts: Vec<&str> = digits.as_bytes().rchunks(3).rev().map(|c| std::str::from_utf8(c).unwrap()).collect();
+            parts.join(",")
+        };
+        rows.push(format!("{:>20} {shape:>28} {:>15}", format!("{kind}-{at}"), commas(params)));
+    };
+    for stage in [&[64_u64, 64][..], &[128, 128], &[256; 3], &[512; 3], &[512; 3]] {
+        for wide in stage {
+            row("Conv2d", &format!("[-1, {wide}, {side}, {side}]"), channels * wide * 9 + wide);
+            row("ReLU", &format!("[-1, {wide}, {side}, {side}]"), 0);
+            channels = *wide;
+        }
+        side /= 2;
+        row("MaxPool2d", &format!("[-1, {channels}, {side}, {side}]"), 0);
+    }
+    row("AdaptiveAvgPool2d", "[-1, 512, 7, 7]", 0);
+    for (wide, into) in [(4096, 25_088), (4096, 4096)] {
+        row("Linear", &format!("[-1, {wide}]"), into * wide + wide);
+        row("ReLU", &format!("[-1, {wide}]"), 0);
+        row("Dropout", &format!("[-1, {wide}]"), 0);
+    }
+    row("Linear", "[-1, 1000]", 4096 * 1000 + 1000);
+    format!(
+        "----------------------------------------------------------------\n        Layer (type)               Output Shape         Param #\n\
+         ================================================================\n{}\n================================================================\n\
+         Total params: 138,357,544\nTrainable params: 138,357,544\nNon-trainable params: 0\n",
+        rows.join("\n")
+    )
+}
+
+#[test]
+fn tables_of_layers_are_read() {
+    let catalog = Catalog::bundled();
+    let vgg = torchsummary_of_vgg16();
+    for (text, wanted) in [
+        // Kept: both ReLUs 4,704 + 1,600, both pools 1,176 + 400 and their places twice that, 120, 84, 10.
+        (TORCHINFO, "model=network params=62006 outputs=11246 widest=4704 macs=658281"),
+        // The convolution's and the pool's output, the places, the last layer's.
+        (KERAS, "model=network params=54410 trained-params=54090 outputs=37866 widest=21632 macs=270410"),
+        (KERAS_3, "model=network params=116 outputs=8112 widest=5408 macs=78416"),
+        (vgg.as_str(), "model=network params=138357544"),
+    ] {
+        let reading = read(text, Hints::pasted(&catalog));
+        assert_eq!(reading.kind, TextKind::Model);
+        assert!(said(&reading).starts_with(wanted), "wanted {wanted}\nfound  {}", said(&reading));
+        let (project, unread) = reading.apply(&Project::default(), &catalog);
+        assert_eq!(unread, []);
+        let memory = estimate::memory(&project, None, &catalog).unwrap();
+        let sum: u64 = memory.parts.iter().map(|p| p.0).sum();
+        assert_eq!(sum, memory.card.0);
+        assert!(estimate::time(&project, catalog.gpu("rtx-4090").unwrap(), 1, &catalog).is_ok());
+    }
+}
+
+/// A network that the catalog knows as a program, given by its table: the two agree within the wide band.
+#[test]
+fn a_table_comes_near_the_program() {
+    let catalog = Catalog::bundled();
+    let reading = read(&torchsummary_of_vgg16(), Hints::pasted(&catalog));
+    for precision in ["fp32", "amp-bf16"] {
+        for batch in [1, 16, 64] {
+            let base = Project {
+                micro_batch: batch,
+                framework: enough_gpu::project::Framework::Pytorch,
+                precision: enough_gpu::project::Choice::from_id(precision).unwrap(),
+                ..Project::default()
+            };
+            let table = reading.apply(&base, &catalog).0;
+            let known = Project { model: "vgg-16".into(), image_side: 224, ..base };
+            let [table, known] = [table, known].map(|p| estimate::memory(&p, None, &catalog).unwrap().allocated.gib());
+            let off = table / known - 1.0;
+            assert!(off.abs() < 0.25, "{precision}, batch {batch}: {table:.2} GiB by the table, {known:.2} by the program");
+        }
+    }
+}
