@@ -305,10 +305,8 @@ fn headers_of_weights_are_counted() {
     let catalog = Catalog::bundled();
     let hints = Hints { name: "model.safetensors", catalog: &catalog };
     // Qwen2.5-0.5B: 494,032,768 parameters.
-    let mut tensors: Vec<(String, Vec<u64>)> = vec![
-        ("model.embed_tokens.weight".into(), vec![151_936, 896]),
-        ("model.norm.weight".into(), vec![896]),
-    ];
+    let mut tensors: Vec<(String, Vec<u64>)> =
+        vec![("model.embed_tokens.weight".into(), vec![151_936, 896]), ("model.norm.weight".into(), vec![896])];
     for layer in 0..24 {
         for (name, shape) in [
             ("self_attn.q_proj.weight", vec![896, 896]),
@@ -484,7 +482,8 @@ fn torchsummary_of_vgg16() -> String {
         at += 1;
         let commas = |n: u64| {
             let digits = n.to_string();
-            let parts: Vec<&str> = digits.as_bytes().rchunks(3).rev().map(|c| std::str::from_utf8(c).unwrap()).collect();
+            let parts: Vec<&str> =
+                digits.as_bytes().rchunks(3).rev().map(|c| std::str::from_utf8(c).unwrap()).collect();
             parts.join(",")
         };
         rows.push(format!("{:>20} {shape:>28} {:>15}", format!("{kind}-{at}"), commas(params)));
@@ -554,7 +553,10 @@ fn a_table_comes_near_the_program() {
             let known = Project { model: "vgg-16".into(), image_side: 224, ..base };
             let [table, known] = [table, known].map(|p| estimate::memory(&p, None, &catalog).unwrap().allocated.gib());
             let off = table / known - 1.0;
-            assert!(off.abs() < 0.25, "{precision}, batch {batch}: {table:.2} GiB by the table, {known:.2} by the program");
+            assert!(
+                off.abs() < 0.25,
+                "{precision}, batch {batch}: {table:.2} GiB by the table, {known:.2} by the program"
+            );
         }
     }
 }

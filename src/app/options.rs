@@ -161,11 +161,7 @@ fn own_model(lang: Lang) -> Group {
     Group {
         name: labels::GROUP_OWN.text(lang).to_string(),
         items: vec![
-            Item {
-                id: fields::CUSTOM_MODEL.to_string(),
-                name: labels::MODEL_CUSTOM.text(lang).to_string(),
-                detail,
-            },
+            Item { id: fields::CUSTOM_MODEL.to_string(), name: labels::MODEL_CUSTOM.text(lang).to_string(), detail },
             Item {
                 id: fields::CUSTOM_NETWORK.to_string(),
                 name: labels::MODEL_NETWORK.text(lang).to_string(),

@@ -234,7 +234,9 @@ pub fn needed(project: &Project, gpu: Option<&Gpu>, catalog: &Catalog) -> Result
 pub fn timeline(project: &Project, gpu: Option<&Gpu>, catalog: &Catalog, points: usize) -> Vec<TimelinePoint> {
     match subject(project, catalog) {
         Ok(Subject::Custom(model)) => language::timeline(project, &model, 0, gpu, points),
-        Ok(Subject::Network(network)) => measured::network(project, network, gpu).map(|m| m.timeline).unwrap_or_default(),
+        Ok(Subject::Network(network)) => {
+            measured::network(project, network, gpu).map(|m| m.timeline).unwrap_or_default()
+        }
         Ok(Subject::Language(model, beside)) => language::timeline(project, model, beside, gpu, points),
         Ok(Subject::Other(model)) => measured::timeline(project, model, gpu, points),
         Err(_) => Vec::new(),

@@ -2,8 +2,9 @@
 
 use super::number::{self, Kilo, NotNumber};
 use super::{
-    Attention, BaseFormat, Checkpointing, Choice, CustomModel, CustomNetwork, Field, Framework, LanguageTask, LoraTargets, LossKernel,
-    Objective, Offload, Optimizer, OptimizerImpl, Place, Precision, PriceKind, Project, Sharding, prices,
+    Attention, BaseFormat, Checkpointing, Choice, CustomModel, CustomNetwork, Field, Framework, LanguageTask,
+    LoraTargets, LossKernel, Objective, Offload, Optimizer, OptimizerImpl, Place, Precision, PriceKind, Project,
+    Sharding, prices,
 };
 use crate::catalog::{Catalog, Gpu};
 use crate::units::{Currency, Money};

@@ -249,7 +249,8 @@ impl Link {
         if let Some(model) = model {
             // The numbers of a model that has a name are known.
             typed.retain(|field, value| {
-                let foreign = is_custom(*field) && model != CUSTOM_MODEL || is_network(*field) && model != CUSTOM_NETWORK;
+                let foreign =
+                    is_custom(*field) && model != CUSTOM_MODEL || is_network(*field) && model != CUSTOM_NETWORK;
                 if foreign {
                     unread.push(Unread { key: key_of(*field).into(), value: value.clone(), why: Why::Value });
                 }

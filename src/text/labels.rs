@@ -27,7 +27,7 @@ messages! {
     CARD_NONE_CHOSEN = "还没选", "Not chosen yet";
     CARD_NO_GPU = "没有显卡", "I have no GPU";
     MODEL_CUSTOM = "不在列表里，我自己填参数", "Not listed: I give its numbers";
-    MODEL_NETWORK = "我自己搭的网络（有 torchinfo 或 Keras 的表）", "A network of my own (I have its summary table)";
+    MODEL_NETWORK = "我自己搭的网络，有各层的汇总表", "A network of my own (I have its summary table)";
     MODEL_NETWORK_DETAIL = "参数量和各层输出的大小", "parameters and sizes of the layers' outputs";
     SETTINGS = "怎么训练", "How you train it";
     MORE = "更多设置", "More settings";

@@ -20,9 +20,9 @@ use super::{CannotEstimate, MemoryEstimate, TimelinePoint};
 use crate::catalog::{Architecture, Gpu, Model};
 use crate::project::{Checkpointing, Field, Method, Precision, Project};
 use crate::units::{Bytes, Flops};
+pub use network::network;
 use phases::Pieces;
 use program::Planned;
-pub use network::network;
 pub use program::Walks;
 
 /// Beyond this no machine helps, and the sums below would lose their meaning.

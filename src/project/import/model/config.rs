@@ -195,25 +195,31 @@ fn sees_or_hears<'a>(kind: &str, json: &Json, catalog: &'a Catalog) -> Option<&'
     let vision = vision.get("decoder").filter(|_| kind == "musicgen").unwrap_or(vision);
     let size = |names: &[&str]| names.iter().find_map(|name| vision.get(name)?.size());
     let joined = |name: &str| {
-        let stages: Vec<String> = vision.get(name)?.list().iter().filter_map(Json::size).map(|n| n.to_string()).collect();
+        let stages: Vec<String> =
+            vision.get(name)?.list().iter().filter_map(Json::size).map(|n| n.to_string()).collect();
         (!stages.is_empty()).then(|| stages.join("-"))
     };
     let depths = joined("depths");
     let sides = size(&["encoder_layers"]).zip(size(&["decoder_layers"])).map(|(e, d)| format!("{e}+{d}"));
     let layers = depths.or(sides).or_else(|| size(LAYERS).map(|n| n.to_string()));
-    let width = size(&["embed_dim"]).or_else(|| size(HIDDEN)).or_else(|| vision.get("hidden_sizes")?.list().first()?.size());
+    let width =
+        size(&["embed_dim"]).or_else(|| size(HIDDEN)).or_else(|| vision.get("hidden_sizes")?.list().first()?.size());
     let first_width = |text: &str| text.split('-').next().and_then(|n| n.parse::<u64>().ok());
     let patch = size(&["patch_size"]);
     let side = size(&["image_size"]);
     let vocab = size(&["num_mel_bins"]);
     let fits = |model: &Model| match &model.architecture {
-        Architecture::Vision(_) if STAGES.iter().any(|(id, ..)| *id == model.id) => STAGES.iter().any(|(id, stages, what)| {
-            let block = vision.get("layer_type").and_then(Json::text).unwrap_or("bottleneck");
-            let first = width.map(|n| n.to_string()).unwrap_or_default();
-            *id == model.id && layers.as_deref() == Some(*stages) && (*what == block || *what == first)
-        }),
+        Architecture::Vision(_) if STAGES.iter().any(|(id, ..)| *id == model.id) => {
+            STAGES.iter().any(|(id, stages, what)| {
+                let block = vision.get("layer_type").and_then(Json::text).unwrap_or("bottleneck");
+                let first = width.map(|n| n.to_string()).unwrap_or_default();
+                *id == model.id && layers.as_deref() == Some(*stages) && (*what == block || *what == first)
+            })
+        }
         Architecture::Vision(v) => {
-            let same_patch = patch.is_none() || v.patch.is_empty() || v.patch.split('x').next() == patch.map(|p| p.to_string()).as_deref();
+            let same_patch = patch.is_none()
+                || v.patch.is_empty()
+                || v.patch.split('x').next() == patch.map(|p| p.to_string()).as_deref();
             layers.as_deref() == Some(v.layers) && first_width(v.dim) == width && same_patch
         }
         Architecture::Other(o) => layers.as_deref() == Some(o.layers) && first_width(o.hidden) == width,
@@ -240,5 +246,8 @@ fn with_eyes<'a>(kind: &str, shape: &Shape, json: &Json, catalog: &'a Catalog) -
         Architecture::Other(o) => m.domain == Domain::VisionLanguage && o.layers == layers && o.hidden == hidden,
         _ => false,
     });
-    rows.map(|m| (shared(m.id), m)).filter(|(letters, _)| *letters >= 4).max_by_key(|(letters, m)| (*letters, std::cmp::Reverse(m.id))).map(|(_, m)| m)
+    rows.map(|m| (shared(m.id), m))
+        .filter(|(letters, _)| *letters >= 4)
+        .max_by_key(|(letters, m)| (*letters, std::cmp::Reverse(m.id)))
+        .map(|(_, m)| m)
 }

@@ -103,11 +103,11 @@ fn denoiser<'a>(class: &str, json: &Json, catalog: &'a Catalog) -> Option<&'a Mo
     let single = size("num_single_layers");
     let heads = size("num_attention_heads").zip(size("attention_head_dim")).map(|(n, d)| n.saturating_mul(d));
     let width = heads.or_else(|| size("hidden_size"));
-    let numbers = |text: &str| -> Vec<u64> {
-        text.split(|c: char| !c.is_ascii_digit()).filter_map(|n| n.parse().ok()).collect()
-    };
+    let numbers =
+        |text: &str| -> Vec<u64> { text.split(|c: char| !c.is_ascii_digit()).filter_map(|n| n.parse().ok()).collect() };
     // Image-to-video models take more channels in than text-to-video ones.
-    let from_picture = size("in_channels").is_some_and(|n| n == 36) || json.get("image_dim").is_some_and(|d| *d != Json::Null);
+    let from_picture =
+        size("in_channels").is_some_and(|n| n == 36) || json.get("image_dim").is_some_and(|d| *d != Json::Null);
     let score = |model: &Model| {
         let Architecture::Diffusion(d) = &model.architecture else { return 0 };
         let (blocks, hidden) = (numbers(d.blocks), numbers(d.hidden));

@@ -108,8 +108,27 @@ const FAMILIES: &[(&str, &str)] = &[
 /// Configurations in which a missing `tie_word_embeddings` means that the head shares the embedding: classes of
 /// transformers that leave the default of `PretrainedConfig` as it is.
 const TIED_UNLESS_SAID: &[&str] = &[
-    "gemma", "gpt2", "gptneo", "gptbigcode", "opt", "bloom", "mpt", "cohere", "falcon", "bert", "roberta", "xlmroberta",
-    "distilbert", "deberta", "electra", "ernie", "bart", "mbart", "starcoder2", "granite", "smollm3",
+    "gemma",
+    "gpt2",
+    "gptneo",
+    "gptbigcode",
+    "opt",
+    "bloom",
+    "mpt",
+    "cohere",
+    "falcon",
+    "bert",
+    "roberta",
+    "xlmroberta",
+    "distilbert",
+    "deberta",
+    "electra",
+    "ernie",
+    "bart",
+    "mbart",
+    "starcoder2",
+    "granite",
+    "smollm3",
 ];
 
 /// Letters and digits in small.

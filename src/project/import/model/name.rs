@@ -46,7 +46,9 @@ pub(super) fn read(text: &Text, hints: Hints<'_>, reading: &mut Reading) -> bool
     // `owner/name/tree/main` and its like.
     let parts: Vec<&str> = name.split(['?', '#']).next().unwrap_or_default().split('/').collect();
     let repository = match parts.as_slice() {
-        [owner, name, ..] if !owner.is_empty() && !name.is_empty() => Some(format!("{owner}/{}", name.trim_end_matches(".git"))),
+        [owner, name, ..] if !owner.is_empty() && !name.is_empty() => {
+            Some(format!("{owner}/{}", name.trim_end_matches(".git")))
+        }
         _ => None,
     };
     let name = repository.clone().unwrap_or_else(|| name.to_owned());

@@ -195,14 +195,18 @@ fn row<'a>(line: Line<'a>, second: bool, channels_last: bool) -> Option<Row<'a>>
     let label = line.small.get(..line.text.find(open).unwrap_or(0)).unwrap_or_default();
     // `conv2d (conv2d)` of Keras; `|    └─conv2d: 2-1` of torchinfo; `conv2d-1` of torchsummary.
     let (kind, depth) = match label.split_once(": ") {
-        Some((name, index)) => (last_word(name), index.split('-').next().and_then(|n| n.trim().parse().ok()).unwrap_or(1)),
+        Some((name, index)) => {
+            (last_word(name), index.split('-').next().and_then(|n| n.trim().parse().ok()).unwrap_or(1))
+        }
         None if channels_last => {
             let class = line.small.split_once('(').and_then(|(_, c)| c.split([')', '…', ' ']).next());
             (class.unwrap_or_default(), 0)
         }
         None => (last_word(label.rsplit_once('-').map_or(label, |(name, _)| name)), 0),
     };
-    let params = after.split(['|', ' ']).find_map(|word| decimal(word.trim()).filter(|_| word.contains(|c: char| c.is_ascii_digit())));
+    let params = after
+        .split(['|', ' '])
+        .find_map(|word| decimal(word.trim()).filter(|_| word.contains(|c: char| c.is_ascii_digit())));
     Some(Row {
         kind,
         depth,
@@ -263,7 +267,8 @@ fn kept(leaves: &[&Row<'_>]) -> u64 {
 
 /// Multiply-accumulates of one sample, where the table does not print them: each weight once for each place.
 fn counted(leaves: &[&Row<'_>]) -> u64 {
-    let heavy = |row: &&&Row<'_>| row.kind.contains("conv") || row.kind.contains("linear") || row.kind.starts_with("dense");
+    let heavy =
+        |row: &&&Row<'_>| row.kind.contains("conv") || row.kind.contains("linear") || row.kind.starts_with("dense");
     leaves.iter().filter(heavy).fold(0_u64, |sum, row| sum.saturating_add(row.params.saturating_mul(row.places.max(1))))
 }
 
@@ -293,7 +298,10 @@ fn printed_outputs(text: &Text, from: usize) -> Option<u64> {
 }
 
 fn trainable(text: &Text, from: usize) -> Option<(u64, Piece)> {
-    let line = text.lines().skip(from).find(|line| line.small.starts_with("trainable params") || line.small.contains(" trainable params"))?;
+    let line = text
+        .lines()
+        .skip(from)
+        .find(|line| line.small.starts_with("trainable params") || line.small.contains(" trainable params"))?;
     let value = line.small.split_once(':')?.1.trim_start();
     Some((decimal(value.split([' ', '(']).next()?)? as u64, line.piece()))
 }

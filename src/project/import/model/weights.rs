@@ -25,7 +25,12 @@ pub(super) fn read_index(json: &Json, text: &Text, hints: Hints<'_>, reading: &m
             let note = if counted.is_some() { Note::Parameters } else { Note::ParametersOfSize };
             reading.notes.push(note(params));
         }
-        let shape = Shape { layers: layers(&names), tied: Some(!has_head(&names)), experts: experts(&names), ..Shape::default() };
+        let shape = Shape {
+            layers: layers(&names),
+            tied: Some(!has_head(&names)),
+            experts: experts(&names),
+            ..Shape::default()
+        };
         return by_size(params, &shape, &text.piece_at(at), hints, reading);
     }
     let from = json.entries().first().map(|(.., at)| text.piece_at(*at)).unwrap_or_default();
@@ -57,7 +62,8 @@ fn read_tensors(json: &Json, from: &Piece, hints: Hints<'_>, reading: &mut Readi
     }
     let count = |shape: &Vec<u64>| shape.iter().fold(1_u64, |all, n| all.saturating_mul(*n));
     let params = tensors.iter().fold(0_u64, |sum, (_, shape)| sum.saturating_add(count(shape)));
-    let first = |ends: &[&str]| tensors.iter().find(|(name, _)| ends.iter().any(|end| name.ends_with(end))).map(|(_, s)| s);
+    let first =
+        |ends: &[&str]| tensors.iter().find(|(name, _)| ends.iter().any(|end| name.ends_with(end))).map(|(_, s)| s);
     if let Some(down) = first(&["lora_A.weight", "lora_A.default.weight", "lora_down.weight", "lora.down.weight"]) {
         // The file of an adapter: its rank is the first dimension of the thin matrix.
         if let Some(rank) = down.first() {
@@ -67,21 +73,41 @@ fn read_tensors(json: &Json, from: &Piece, hints: Hints<'_>, reading: &mut Readi
         reading.notes.push(Note::Parameters(params));
         return true;
     }
-    let packed = json.entries().iter().any(|(_, entry, _)| {
-        matches!(entry.get("dtype").and_then(Json::text), Some("U8" | "I32" | "I8"))
-    });
+    let packed = json
+        .entries()
+        .iter()
+        .any(|(_, entry, _)| matches!(entry.get("dtype").and_then(Json::text), Some("U8" | "I32" | "I8")));
     if !packed {
         reading.notes.push(Note::Parameters(params));
     }
     let names: Vec<&str> = tensors.iter().map(|(name, _)| *name).collect();
-    let table = first(&["embed_tokens.weight", "wte.weight", "word_embeddings.weight", "tok_embeddings.weight", "embed_in.weight", "shared.weight"]);
-    let up = first(&["up_proj.weight", "fc1.weight", "dense_h_to_4h.weight", "intermediate.dense.weight", "w3.weight", "wi_0.weight", "wi.weight"]);
+    let table = first(&[
+        "embed_tokens.weight",
+        "wte.weight",
+        "word_embeddings.weight",
+        "tok_embeddings.weight",
+        "embed_in.weight",
+        "shared.weight",
+    ]);
+    let up = first(&[
+        "up_proj.weight",
+        "fc1.weight",
+        "dense_h_to_4h.weight",
+        "intermediate.dense.weight",
+        "w3.weight",
+        "wi_0.weight",
+        "wi.weight",
+    ]);
     let transposed = first(&["c_fc.weight"]);
     let shape = Shape {
         layers: layers(&names),
         hidden: table.and_then(|s| s.get(1).copied()),
         vocab: table.and_then(|s| s.first().copied()),
-        intermediate: up.and_then(|s| s.first()).or_else(|| transposed.and_then(|s| s.get(1))).copied().filter(|_| !packed),
+        intermediate: up
+            .and_then(|s| s.first())
+            .or_else(|| transposed.and_then(|s| s.get(1)))
+            .copied()
+            .filter(|_| !packed),
         tied: Some(!has_head(&names)),
         experts: experts(&names),
         ..Shape::default()
@@ -139,5 +165,7 @@ fn experts(names: &[&str]) -> Option<u64> {
 }
 
 fn has_head(names: &[&str]) -> bool {
-    names.iter().any(|name| ["lm_head.weight", "output.weight", "embed_out.weight"].iter().any(|head| name.ends_with(head)))
+    names
+        .iter()
+        .any(|name| ["lm_head.weight", "output.weight", "embed_out.weight"].iter().any(|head| name.ends_with(head)))
 }
