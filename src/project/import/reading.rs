@@ -80,6 +80,10 @@ pub enum Note {
     },
     /// Cards of several kinds; the form takes one kind.
     SeveralKinds,
+    /// A card that is one of several, by its name as printed and the ids of those.
+    OneOf(String, Vec<String>),
+    /// The listing numbers its cards and does not name them.
+    NamesMissing,
     /// A card that the catalog does not know, by its name.
     UnknownCard(String),
     /// A model that the catalog does not know, by its name.
