@@ -12,6 +12,7 @@ mod fixes;
 mod free;
 mod knobs;
 mod money;
+pub mod oom;
 mod options;
 pub mod plan;
 mod plans;

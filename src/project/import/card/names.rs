@@ -99,10 +99,7 @@ pub fn known(name: &str, total: Option<Bytes>, catalog: &Catalog) -> Known {
 
 /// Cards whose usable memory is the capacity that a message tells, the likeliest first.
 pub fn by_memory(capacity: Bytes, catalog: &Catalog) -> Vec<&Gpu> {
-    let far = |gpu: &Gpu| {
-        let usable = gpu.usable.0 / u64::from(gpu.devices.max(1));
-        usable.abs_diff(capacity.0)
-    };
+    let far = |gpu: &Gpu| gpu.usable.0.abs_diff(capacity.0);
     // Drivers differ by up to 0.3 GiB for the same card (`usable.csv`), large cards by more; Windows tells the box's amount.
     let near = |gpu: &Gpu| {
         let tolerance = (capacity.0 / 120).max(130 << 20);

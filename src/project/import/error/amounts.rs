@@ -110,8 +110,9 @@ pub(super) fn read(message: &str, error: &mut MemoryError) {
         let number = message.get(from..end).unwrap_or_default();
         // The amount begins at the last digit group of what was passed over.
         let unit_free = number.trim_end_matches(|c: char| !c.is_ascii_digit());
-        let digits = unit_free.bytes().rev().take_while(|b| b.is_ascii_digit() || matches!(b, b'.' | b',')).count();
-        found.push((from + unit_free.len() - digits, end, bytes));
+        let digits = unit_free.trim_end_matches(|c: char| c.is_ascii_digit() || matches!(c, '.' | ','));
+        let sign = unit_free.get(digits.len()..).map_or(0, |run| run.len() - run.trim_start_matches(['.', ',']).len());
+        found.push((from + digits.len() + sign, end, bytes));
         from = end;
         if found.len() >= MOST {
             break;

@@ -201,7 +201,8 @@ fn speaks_of_error(line: &str, message: &str, lead: &str) -> bool {
 fn whose(memory: Option<Memory>, sign: &str, lead: &str, message: &str) -> Memory {
     let lead = last_line(lead);
     let head = message.get(..message.len().min(400)).unwrap_or(message);
-    let says = |word: &str| lead.contains(word) || head.contains(word);
+    let around = format!("{lead}{head}");
+    let says = |word: &str| around.contains(word);
     if sign == "out of memory" || sign == "out_of_memory" {
         if says("killed process") {
             return Memory::Killed;
