@@ -1,7 +1,7 @@
 //! A project's step laid out over its cards: which library divides what, and in which formats.
 
-use crate::network::{Dtype, Shards, Stage, StepConfig, StepImpl, Way};
-use crate::project::{Framework, Offload, Project, Sharding};
+use crate::network::{Dtype, Loss, Shards, Stage, StepConfig, StepImpl, Way};
+use crate::project::{Framework, Objective, Offload, Project, Sharding};
 
 /// `stage3_max_live_parameters`, `stage3_max_reuse_distance` of `DeepSpeed`: elements that stay whole around the turn
 /// from forward to backward.
@@ -104,6 +104,12 @@ fn formats(project: &Project, way: Way, config: &mut StepConfig, shards: &mut Sh
         // `module.bfloat16()` of the engine, fp32 master weights of what is trained.
         Way::Zero | Way::Megatron => {
             if half.is_half() {
+                // No autocast, so nothing makes logits fp32; preference losses work on them row by row as they are
+                // (`selective_log_softmax` of TRL).
+                if project.objective != Objective::Likelihood && config.loss == Loss::Upcast {
+                    config.loss = Loss::NoUpcast;
+                    config.hold_outputs = true;
+                }
                 config.weights = half;
                 config.autocast = None;
                 config.adapter = half;

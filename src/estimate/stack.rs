@@ -31,6 +31,8 @@ pub struct Stack {
     pub own_models: bool,
     /// Attention kernels of its own, or a direct call of PyTorch's.
     pub own_kernels: bool,
+    /// The loss is the one in transformers' models.
+    pub models_loss: bool,
     /// Saving a checkpoint copies all int8 weights: their tiles are put in order again for the state dictionary
     /// (`Linear8bitLt._save_to_state_dict` of bitsandbytes 0.38 to 0.44).
     pub orders_tiles_to_save: bool,
@@ -55,15 +57,23 @@ impl Stack {
             fused_gelu: false,
             own_models: false,
             own_kernels: false,
+            models_loss: false,
             orders_tiles_to_save: false,
             eager_attention: false,
             code: Code::default(),
         };
         match framework {
             // LLaMA-Factory, Axolotl and ms-swift keep embedding and head in 16 bit.
-            Framework::LlamaFactory | Framework::Axolotl => Self { kbit_prepare: false, ..huggingface },
+            Framework::LlamaFactory => Self { kbit_prepare: false, models_loss: true, ..huggingface },
+            // It patched FlashAttention into transformers' models before those had it (`monkeypatch/llama_attn_hijack_flash.py`,
+            // `flash_attention: true` of its examples).
+            Framework::Axolotl => {
+                Self { kbit_prepare: false, own_kernels: true, models_loss: true, ..huggingface }
+            }
             // Its own default is `optim: adamw_torch` (swift/llm/utils/argument.py).
-            Framework::MsSwift => Self { kbit_prepare: false, step: StepImpl::Foreach, ..huggingface },
+            Framework::MsSwift => {
+                Self { kbit_prepare: false, models_loss: true, step: StepImpl::Foreach, ..huggingface }
+            }
             // Unsloth: fused linear cross-entropy (cut cross-entropy), own kernels for MLP, norms and rotary embedding.
             Framework::Unsloth => {
                 let code = Code { fused_adapters: true, ..Code::default() };
@@ -133,8 +143,19 @@ impl Stack {
             | Framework::Ultralytics => {
                 Self { step: StepImpl::Foreach, kbit_prepare: false, own_kernels: true, ..huggingface }
             }
-            Framework::Transformers => huggingface,
+            Framework::Transformers => Self { models_loss: true, ..huggingface },
         }
+    }
+
+    /// The loss as it was computed until the end of 2024.
+    fn of_2024(self) -> Self {
+        // Unsloth's kernel made the gradient in place of 16-bit logits (`fast_cross_entropy_loss`, before
+        // `unsloth_fused_ce_loss` and cut cross-entropy of November 2024).
+        if self.code.fused_adapters {
+            let code = Code { fused_cross_entropy: true, converts_outputs: true, ..self.code };
+            return Self { loss: Loss::NoUpcast, code, ..self };
+        }
+        Self { code: Code { shifts_logits: self.models_loss, ..self.code }, ..self }
     }
 
     /// The same library as it was.
@@ -142,13 +163,14 @@ impl Stack {
     pub fn at(self, runtime: Runtime) -> Self {
         match runtime {
             Runtime::Current | Runtime::OldDriver => self,
+            Runtime::Mid2 => self.of_2024(),
             Runtime::Early2 => Self {
                 // transformers calls `scaled_dot_product_attention` since 4.36 of December 2023; LitGPT, Unsloth and
                 // the diffusion libraries had kernels before.
                 eager_attention: !self.own_kernels,
                 orders_tiles_to_save: true,
                 // LitGPT's scripts put the longest sample first then (`get_batch`): no step as long came before it.
-                code: Code { holds_last_loss: false, ..self.code },
+                code: Code { holds_last_loss: false, ..self.of_2024().code },
                 ..self
             },
             Runtime::One => Self {
@@ -242,6 +264,10 @@ pub fn configure(project: &Project, layers: u64, task: Task, gpu: Option<&Gpu>) 
         code: Code {
             written_gelu: stack.code.written_gelu && !ampere(gpu),
             int8_saves_input: has_bitsandbytes(project.framework),
+            // Preference losses took log-softmax of the fp32 logits that the model returned (`get_batch_logps` of TRL).
+            fused_cross_entropy: stack.code.fused_cross_entropy && pairs == 1,
+            converts_outputs: stack.code.converts_outputs && pairs == 1,
+            shifts_logits: stack.code.shifts_logits || (pairs > 1 && stack.code.converts_outputs),
             ..stack.code
         },
         adapter: if pure || stack.half_adapters { half } else { Dtype::F32 },
@@ -266,7 +292,7 @@ pub fn configure(project: &Project, layers: u64, task: Task, gpu: Option<&Gpu>) 
         },
         loss: match project.loss {
             // Preference losses want the log-probability of every token, and so all logits (TRL's `DPOTrainer`).
-            LossKernel::Auto if pairs > 1 && stack.loss == Loss::FusedChunked => Loss::Upcast,
+            LossKernel::Auto if pairs > 1 && matches!(stack.loss, Loss::FusedChunked | Loss::NoUpcast) => Loss::Upcast,
             LossKernel::Auto => stack.loss,
             LossKernel::Upcast => Loss::Upcast,
             LossKernel::NoUpcast => Loss::NoUpcast,
@@ -276,7 +302,10 @@ pub fn configure(project: &Project, layers: u64, task: Task, gpu: Option<&Gpu>) 
             },
             LossKernel::Fused => Loss::FusedChunked,
         },
-        hold_outputs: false,
+        // Until 2024 TRL's `DPOTrainer` kept the policy's logits for its log; `selective_log_softmax` of February 2025
+        // made do with them.
+        hold_outputs: project.habits.own_loop
+            || (pairs > 1 && (stack.code.shifts_logits || stack.code.converts_outputs)),
         accumulation: project.accumulation,
         shards: Shards::default(),
     }

@@ -181,6 +181,12 @@ pub struct Code {
     /// fp8 weights meet activations that are brought to fp8 for each product, by operators that autograd follows
     /// (torchao's `Float8DynamicActivationFloat8WeightConfig`, `SimpleTuner`'s `fp8-torchao`).
     pub dynamic_fp8: bool,
+    /// Logits become fp32 in the model and the loss is taken of a copy without the last token (transformers before 4.50 of
+    /// March 2025: `shift_logits = logits[..., :-1, :].contiguous()`; since then labels are shifted instead).
+    pub shifts_logits: bool,
+    /// Logits become fp32 as they leave the model, beside those that the loss keeps (`convert_outputs_to_fp32` of
+    /// accelerate).
+    pub converts_outputs: bool,
     /// Denoisers with linear attention are not checkpointed whatever is asked for: peaks of Sana and its video model are the same
     /// with and without (`SimpleTuner`, `documentation/experimental/SEGMENTED_CHECKPOINTING.md`).
     pub unchecked_linear_attention: bool,

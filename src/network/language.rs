@@ -44,25 +44,31 @@ struct Pattern {
     global: u64,
     /// The window is shorter than the sequence, so local layers get a mask of their own.
     masked: bool,
+    /// Local layers are of another kind.
+    mixed: bool,
 }
 
 impl Pattern {
     fn of(model: &LanguageModel, config: &StepConfig) -> Self {
         match model.attention_plan() {
             Ok(AttentionPlan { window: Some(window), local, global, .. }) => {
-                Self { local, global, masked: config.sequence > window }
+                Self { local, global, masked: config.sequence > window, mixed: false }
             }
-            _ => Self { local: 0, global: 1, masked: false },
+            Ok(AttentionPlan { core: AttentionCore::GatedDelta(_), local, global, .. }) => {
+                Self { local, global, masked: false, mixed: true }
+            }
+            _ => Self { local: 0, global: 1, masked: false, mixed: false },
         }
     }
 
     /// Layers after which the pattern repeats; one where the mask makes no difference.
     fn period(self) -> u64 {
-        if self.masked && self.local > 0 && self.global > 0 { self.local + self.global } else { 1 }
+        let differs = self.masked || self.mixed;
+        if differs && self.local > 0 && self.global > 0 { self.local + self.global } else { 1 }
     }
 
     fn is_local(self, layer: u64) -> bool {
-        self.masked && self.local > 0 && layer % (self.local + self.global).max(1) < self.local
+        (self.masked || self.mixed) && self.local > 0 && layer % (self.local + self.global).max(1) < self.local
     }
 }
 
@@ -242,8 +248,12 @@ fn divided_attention(n: &mut Layers, model: &LanguageModel, style: &Style, x: Te
 }
 
 fn attention(n: &mut Layers, model: &LanguageModel, style: &Style, x: Tensor, local: bool) -> Tensor {
-    if let Ok(AttentionPlan { core: AttentionCore::Latent(latent), .. }) = model.attention_plan() {
-        return super::mla::attention(n, model, style, latent, x);
+    let mut gated = false;
+    match model.attention_plan().map(|plan| plan.core) {
+        Ok(AttentionCore::Latent(latent)) => return super::mla::attention(n, model, style, latent, x),
+        Ok(AttentionCore::GatedDelta(delta)) if local => return super::delta::attention(n, model, &delta, x),
+        Ok(AttentionCore::GatedDelta(_)) => gated = true,
+        _ => {}
     }
     let (heads, kv, head) = (u64::from(model.heads), u64::from(model.kv_heads), u64::from(model.head_dim));
     let (q_width, kv_width) = (heads * head, kv * head);
@@ -257,10 +267,16 @@ fn attention(n: &mut Layers, model: &LanguageModel, style: &Style, x: Tensor, lo
             (parts[0], parts[1], parts[2])
         }
     } else {
-        let q = n.linear(x, q_width, style.qkv_bias, Role::Query);
+        let q = n.linear(x, if gated { 2 * q_width } else { q_width }, style.qkv_bias, Role::Query);
         let k = n.linear(x, kv_width, style.qkv_bias, Role::Key);
         let v = n.linear(x, kv_width, style.qkv_bias, Role::Value);
         (q, k, v)
+    };
+    // A gate comes with the queries, head by head, and is laid out by itself.
+    let halves = if gated { n.b.split(q, &[q_width, q_width]) } else { Vec::new() };
+    let (q, gate) = match halves[..] {
+        [q, gate] => (q, Some(n.b.copy(gate, gate.rows, gate.cols))),
+        _ => (q, None),
     };
     let (q, k) = if style.qk_norm {
         (head_norm(n, style, q, head), head_norm(n, style, k, head))
@@ -300,7 +316,11 @@ fn attention(n: &mut Layers, model: &LanguageModel, style: &Style, x: Tensor, lo
         softcap: style.attention_softcap,
         upcast_softmax: style.upcast_softmax,
     };
-    let context = n.attention(q, k, v, shape, mask);
+    let mut context = n.attention(q, k, v, shape, mask);
+    if let Some(gate) = gate {
+        let open = n.b.unary(gate, Keep::Output, 0);
+        context = n.b.mul(context, open);
+    }
     let out = n.linear(context, u64::from(model.hidden), style.out_bias, Role::AttentionOut);
     n.b.dropout(out, style.dropout)
 }
@@ -453,14 +473,22 @@ pub(crate) fn cross_entropy(n: &mut Layers, x: Tensor, head: Head) {
         logits = n.b.as_logits(scaled);
     }
     if n.config.code.fused_cross_entropy {
-        let kernel = Kernel { saves: 1 | SAVE_AUX, aux: bytes(2 * tokens, Dtype::F32), ..Kernel::default() };
+        let temp = if n.config.code.converts_outputs { bytes(tokens * vocab, Dtype::F32) } else { 0 };
+        let kernel = Kernel { saves: 1 | SAVE_AUX, aux: bytes(2 * tokens, Dtype::F32), temp, ..Kernel::default() };
         let loss = n.b.fused(&[logits], 1, 1, Dtype::F32, kernel);
         n.b.touch(logits);
         n.b.touch(loss);
         return;
     }
-    let wide = if upcast { n.b.cast(logits, Dtype::F32) } else { logits };
-    let wide = n.b.as_logits(wide);
+    let mut wide = if upcast { n.b.cast(logits, Dtype::F32) } else { logits };
+    wide = n.b.as_logits(wide);
+    // The 16-bit logits have no name any more once they are fp32, and the loss works on a copy without the last token.
+    let shifts = upcast && n.config.code.shifts_logits;
+    if shifts {
+        logits = wide;
+        let shifted = n.b.copy(wide, wide.rows, wide.cols);
+        wide = n.b.as_logits(shifted);
+    }
     let saves = SAVE_OUT | u8::from(n.b.keeps_softmax_input);
     let mut kernel = Kernel { saves, kind: Kind::Logits, ..Kernel::default() };
     if n.config.shards.tensor > 1 {

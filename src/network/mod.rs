@@ -6,6 +6,7 @@
 
 mod builder;
 mod config;
+mod delta;
 pub mod diffusion;
 mod encoder;
 mod encoder_decoder;

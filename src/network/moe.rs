@@ -1,6 +1,6 @@
 //! Mixture of experts, as transformers runs it: tokens sorted by expert, grouped products, weighted and summed.
 
-use super::builder::{Kernel, Tensor, bytes};
+use super::builder::{Keep, Kernel, Tensor, bytes};
 use super::language::{activate, mlp};
 use super::layers::Layers;
 use super::style::Style;
@@ -37,7 +37,14 @@ pub(crate) fn experts(n: &mut Layers, model: &LanguageModel, style: &Style, x: T
     let summed = n.b.reduce(ordered, x.rows, hidden);
     let out = n.b.cast(summed, x.dtype);
     if model.moe_shared > 0 {
-        let shared = mlp(n, model, style, x, u64::from(model.moe_shared) * width);
+        let mut shared = mlp(n, model, style, x, u64::from(model.moe_shared) * width);
+        if model.extras.contains("shared-expert-gate") {
+            // `sigmoid(shared_expert_gate(x)) * shared` of Qwen2 MoE and its successors.
+            let w = n.weight(1, x.cols);
+            let gate = n.b.linear(x, w, None);
+            let open = n.b.unary(gate, Keep::Output, 0);
+            shared = n.b.mul(open, shared);
+        }
         return n.b.add(out, shared);
     }
     out

@@ -152,6 +152,12 @@ impl Style {
                     self.logit_softcap = true;
                 }
             }
+            // Weight plus one in every norm, a quarter of each head rotated.
+            "Qwen3-Next" | "Qwen3.5" | "Qwen3.6" => {
+                self.norm = Norm::Gemma;
+                self.rotary_share = 0.25;
+                self.cat_rotary = true;
+            }
             "Phi" if self.norm == Norm::Rms => {
                 self.fused_qkv = true;
                 self.qkv_by_slices = true;

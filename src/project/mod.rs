@@ -19,7 +19,7 @@ pub use fields::{FieldError, Kind, Range};
 pub use parallel::Parallel;
 pub use prices::{CNY_PER_USD, CardPrice, PriceKind, Prices, place, priced_card};
 pub use relevant::{Relevant, choices, relevant};
-pub use runtime::Runtime;
+pub use runtime::{Habits, Runtime};
 pub use settings::*;
 
 use serde::{Deserialize, Serialize};
@@ -85,6 +85,9 @@ pub struct Project {
     /// How old the software is; never asked.
     #[serde(skip)]
     pub runtime: Runtime,
+    /// What it does besides; never asked.
+    #[serde(skip)]
+    pub habits: Habits,
     /// Samples in the data set.
     pub samples: u64,
     /// Passes over it.
@@ -169,6 +172,7 @@ impl Default for Project {
             task: LanguageTask::Auto,
             framework: Framework::Transformers,
             runtime: Runtime::Current,
+            habits: Habits::default(),
             samples: 1000,
             epochs: 3.0,
             hardware: Hardware::default(),

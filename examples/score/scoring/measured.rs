@@ -3,11 +3,11 @@
 use super::cards::Cards;
 use super::case::{Case, Domain, Meter, Outcome, Quality, Reason, Subject};
 use super::table::Row;
-use super::{gpus, models, sizes, words};
+use super::{gpus, models, sizes, when, words};
 use enough_gpu::catalog::{Architecture, Catalog, Gpu, LanguageKind, LanguageModel, Model};
 use enough_gpu::estimate::stack::Stack;
 use enough_gpu::project::{
-    BaseFormat, Checkpointing, Framework, LanguageTask, Lora, LoraTargets, LossKernel, Method, Objective, Offload,
+    Attention, BaseFormat, Checkpointing, Framework, Habits, LanguageTask, Lora, LoraTargets, LossKernel, Method, Objective, Offload,
     Project, Runtime,
 };
 use enough_gpu::step::{AttentionKernel, Dtype, Loss, Quantization, StepConfig, StepImpl, Task, Trained};
@@ -139,6 +139,7 @@ fn project(
     let picture = sizes::picture(size).filter(|_| planned.is_none()).or(planned);
     let blocks_away = if offload.contains("streamed") { 1.0 } else { block_swap(offload) };
     let targets = row.text("lora_targets");
+    let runtime = runtime(row, method, gpu);
     Project {
         model: model.id.to_owned(),
         method,
@@ -170,7 +171,7 @@ fn project(
         checkpointing: words::checkpointing(row.text("grad_checkpointing"), offload)
             .or_else(|| without_checkpointing(row.text("note")))
             .unwrap_or_else(|| default_checkpointing(framework, method, domain, words::base(weights))),
-        attention: words::attention(row.text("attention")),
+        attention: attention(row, runtime),
         loss: match words::loss(row.text("loss_kernel")) {
             // torchtune's models return fp32 logits unless a chunked loss is asked for.
             LossKernel::Auto if framework == Framework::Torchtune => LossKernel::Upcast,
@@ -190,7 +191,8 @@ fn project(
         offload: if blocks_away > 0.0 { Offload::None } else { words::offload(offload) },
         objective,
         framework,
-        runtime: runtime(row, method, gpu),
+        runtime,
+        habits: habits(row),
         hardware: cards.hardware,
         ..Project::default()
     }
@@ -215,9 +217,41 @@ fn runtime(row: &Row<'_>, method: Method, gpu: Option<&Gpu>) -> Runtime {
     if row.text("source").contains("GPUMemNet") {
         return Runtime::OldDriver;
     }
+    if let Some(generation) = when::generation(row) {
+        return generation;
+    }
     // Volta and Pascal, in works older than adapters on 4-bit weights.
     let old = gpu.and_then(|g| g.compute_capability).is_some_and(|c| c < 7.5);
     if old && !method.is_adapter() { Runtime::One } else { Runtime::Current }
+}
+
+/// The kernel as stated. "Eager" is what transformers' models had before `scaled_dot_product_attention`, and what the column
+/// says for scripts of today that choose nothing: those get the library's kernel unless a remark confirms it.
+fn attention(row: &Row<'_>, runtime: Runtime) -> Attention {
+    let stated = words::attention(row.text("attention"));
+    let note = row.text("note").to_lowercase();
+    // A repository's own models write their scores out; so does XLNet, which has no other code.
+    let own = row.text("source").contains("DeepLearningExamples") || row.text("model").starts_with("XLNet");
+    let confirmed = own || note.contains("eager") || note.contains("attention");
+    let today = matches!(runtime, Runtime::Current | Runtime::OldDriver | Runtime::Mid2);
+    if stated == Attention::Eager && today && !confirmed { Attention::Auto } else { stated }
+}
+
+/// What the run does that no column asks for.
+fn habits(row: &Row<'_>) -> Habits {
+    let source = row.text("source").to_lowercase();
+    let words = ["framework", "compute_dtype", "note"].map(|column| row.text(column).to_lowercase()).join(" ");
+    let has = |words: &[&str]| words.iter().any(|w| source.contains(w));
+    // Training scripts that compile their model unless told otherwise (`compile = True` in train.py,
+    // `torch.compile(model)` in base_train.py).
+    let compiles = has(&["nanogpt", "nanochat", "autoresearch"]);
+    let told = words.contains("compile") && !words.contains("compile off") && !words.contains("no compile");
+    Habits {
+        compiled: (compiles || told) && !words.contains("eager"),
+        // Loops of one's own: fsdp_qlora's train.py has `output = model(...)`, as PyTorch's own examples have.
+        own_loop: words.contains("fsdp_qlora"),
+        renews: row.text("optimizer").to_lowercase().contains("jitlamb"),
+    }
 }
 
 /// Tokens of a sample: as stated; where only a limit is stated, the longest sample that such data has.

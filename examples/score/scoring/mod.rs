@@ -12,6 +12,7 @@ pub(crate) mod performance;
 pub(crate) mod report;
 pub(crate) mod sizes;
 pub(crate) mod table;
+mod when;
 pub(crate) mod words;
 
 use case::Scored;
