@@ -96,7 +96,7 @@ pub(crate) fn all(catalog: &Catalog) -> Result<Vec<Course>, String> {
         .map(|(name, id, en, zh)| {
             let row = table.rows().find(|row| row.text("id") == id).ok_or_else(|| format!("no row {id}"))?;
             let case = oracle::case(&row, catalog);
-            let Ok(Subject::Step { model, config }) = case.subject else { return Err(format!("{id} is no step")) };
+            let Ok(Subject::Step { model, config, .. }) = case.subject else { return Err(format!("{id} is no step")) };
             let trace = case.trace.unwrap_or_default();
             let missing = || format!("{id} has no figures");
             let theirs = Moments {

@@ -67,9 +67,7 @@ impl Stack {
             Framework::LlamaFactory => Self { kbit_prepare: false, models_loss: true, ..huggingface },
             // It patched FlashAttention into transformers' models before those had it (`monkeypatch/llama_attn_hijack_flash.py`,
             // `flash_attention: true` of its examples).
-            Framework::Axolotl => {
-                Self { kbit_prepare: false, own_kernels: true, models_loss: true, ..huggingface }
-            }
+            Framework::Axolotl => Self { kbit_prepare: false, own_kernels: true, models_loss: true, ..huggingface },
             // Its own default is `optim: adamw_torch` (swift/llm/utils/argument.py).
             Framework::MsSwift => {
                 Self { kbit_prepare: false, models_loss: true, step: StepImpl::Foreach, ..huggingface }
@@ -264,8 +262,13 @@ pub fn configure(project: &Project, layers: u64, task: Task, gpu: Option<&Gpu>) 
         code: Code {
             written_gelu: stack.code.written_gelu && !ampere(gpu),
             int8_saves_input: has_bitsandbytes(project.framework),
+            compiled: project.habits.compiled,
             // Preference losses took log-softmax of the fp32 logits that the model returned (`get_batch_logps` of TRL).
-            fused_cross_entropy: stack.code.fused_cross_entropy && pairs == 1,
+            // Scripts of one's own compile model and loss together (nanoGPT's `torch.compile(model)`, whose forward ends with
+            // the loss): logits are kept in 16 bit and everything after them is made again.
+            fused_cross_entropy: (stack.code.fused_cross_entropy
+                || project.habits.compiled && project.framework == Framework::Pytorch)
+                && pairs == 1,
             converts_outputs: stack.code.converts_outputs && pairs == 1,
             shifts_logits: stack.code.shifts_logits || (pairs > 1 && stack.code.converts_outputs),
             ..stack.code
@@ -273,6 +276,7 @@ pub fn configure(project: &Project, layers: u64, task: Task, gpu: Option<&Gpu>) 
         adapter: if pure || stack.half_adapters { half } else { Dtype::F32 },
         optimizer: project.optimizer,
         optimizer_impl: match project.optimizer_impl {
+            OptimizerImpl::Auto if project.habits.renews => StepImpl::Renewing,
             OptimizerImpl::Auto if eight_bit(project.optimizer) => StepImpl::Loop,
             OptimizerImpl::Auto => stack.step,
             OptimizerImpl::Foreach => StepImpl::Foreach,
@@ -346,7 +350,7 @@ pub fn resolved(config: &StepConfig) -> (Attention, LossKernel, OptimizerImpl) {
     let step = match config.optimizer_impl {
         StepImpl::Foreach => OptimizerImpl::Foreach,
         StepImpl::Fused => OptimizerImpl::Fused,
-        StepImpl::Loop => OptimizerImpl::Loop,
+        StepImpl::Loop | StepImpl::Renewing => OptimizerImpl::Loop,
         StepImpl::InBackward => OptimizerImpl::InBackward,
     };
     (attention, loss, step)

@@ -66,6 +66,8 @@ pub(crate) struct Builder {
     pub(crate) autocast: Option<Dtype>,
     /// Softmax keeps its input too.
     pub(crate) keeps_softmax_input: bool,
+    /// A compiler fuses what stands between the products.
+    pub(crate) compiled: bool,
     slots: [Option<Tensor>; super::SLOTS],
 }
 
@@ -80,6 +82,7 @@ impl Builder {
             times: 1,
             autocast,
             keeps_softmax_input: false,
+            compiled: false,
             slots: [None; super::SLOTS],
         }
     }

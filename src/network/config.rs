@@ -125,6 +125,9 @@ pub enum StepImpl {
     Loop,
     /// Weight by weight during backward, each gradient freed at once.
     InBackward,
+    /// Weight by weight; weight and states are made anew each time, and take the places of the old ones
+    /// (`lamb_kernel` of NVIDIA/DeepLearningExamples `Transformer-XL/pytorch/lamb.py`).
+    Renewing,
 }
 
 /// Where a library's own code makes, keeps or copies other tensors than transformers' code does.
@@ -187,6 +190,9 @@ pub struct Code {
     /// Logits become fp32 as they leave the model, beside those that the loss keeps (`convert_outputs_to_fp32` of
     /// accelerate).
     pub converts_outputs: bool,
+    /// The model is compiled (`torch.compile`): what stands between the products is one kernel each time, which keeps its
+    /// input. Saved tensors of compiled Llama, Qwen3 and GPT-2 layers, listed with torch 2.15.
+    pub compiled: bool,
     /// Denoisers with linear attention are not checkpointed whatever is asked for: peaks of Sana and its video model are the same
     /// with and without (`SimpleTuner`, `documentation/experimental/SEGMENTED_CHECKPOINTING.md`).
     pub unchecked_linear_attention: bool,

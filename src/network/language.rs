@@ -183,8 +183,16 @@ fn rotary_columns(model: &LanguageModel, style: &Style) -> u64 {
     (f64::from(model.head_dim) * style.rotary_share) as u64
 }
 
+fn compiled_norm(n: &mut Layers, style: &Style, x: Tensor, kept: Tensor) -> Tensor {
+    match style.norm {
+        Norm::Layer { weight, bias } => n.compiled_norm(x, kept, weight, bias),
+        _ => n.compiled_norm(x, kept, true, false),
+    }
+}
+
 pub(crate) fn norm(n: &mut Layers, style: &Style, x: Tensor) -> Tensor {
     match style.norm {
+        _ if n.b.compiled => compiled_norm(n, style, x, x),
         Norm::Rms | Norm::Gemma if n.is_fused() || n.config.code.fused_layers => n.fused_rms_norm(x),
         Norm::Rms => n.rms_norm(x),
         Norm::Gemma => n.gemma_norm(x),
@@ -203,7 +211,8 @@ fn block(n: &mut Layers, model: &LanguageModel, style: &Style, experts: bool, lo
                 attended = norm(n, style, attended);
             }
             let middle = n.b.add(x, attended);
-            let normed = norm(n, style, middle);
+            // Compiled, the sum is made again from its parts.
+            let normed = if n.b.compiled { compiled_norm(n, style, middle, attended) } else { norm(n, style, middle) };
             let normed = if experts { n.all_tokens(normed) } else { n.tokens_for_matrix(normed) };
             let mut out = if experts {
                 super::moe::experts(n, model, style, normed)
@@ -285,7 +294,7 @@ fn attention(n: &mut Layers, model: &LanguageModel, style: &Style, x: Tensor, lo
     } else {
         (q, k)
     };
-    let (q, k) = if style.rotary_share > 0.0 && n.config.code.fused_layers {
+    let (q, k) = if style.rotary_share > 0.0 && (n.b.compiled || n.config.code.fused_layers) {
         (n.b.copy(q, q.rows, q.cols), n.b.copy(k, k.rows, k.cols))
     } else if style.rotary_share > 0.0 && !n.is_fused() {
         let (cos, sin) = (n.b.take(COS), n.b.take(SIN));
@@ -345,6 +354,10 @@ pub(crate) fn mlp(n: &mut Layers, model: &LanguageModel, style: &Style, x: Tenso
     let inner = if model.gated && n.config.code.fused_layers {
         let both = n.linear(x, 2 * width, style.mlp_bias, Role::Mlp);
         n.b.fused(&[both], both.rows, width, both.dtype, Kernel { saves: 1, ..Kernel::default() })
+    } else if model.gated && n.b.compiled {
+        let gate = n.linear(x, width, style.mlp_bias, Role::Mlp);
+        let up = n.linear(x, width, style.mlp_bias, Role::Mlp);
+        n.b.fused(&[gate, up], gate.rows, width, gate.dtype, Kernel { saves: 0b11, ..Kernel::default() })
     } else if model.gated {
         let (gate, up) = if style.fused_gate_up {
             let both = n.linear(x, 2 * width, style.mlp_bias, Role::Mlp);
@@ -372,6 +385,7 @@ pub(crate) fn mlp(n: &mut Layers, model: &LanguageModel, style: &Style, x: Tenso
 
 pub(crate) fn activate(n: &mut Layers, style: &Style, x: Tensor) -> Tensor {
     match style.activation {
+        _ if n.b.compiled => n.b.unary(x, Keep::Input, 0),
         // x * 0.5 * (1.0 + erf(x / 1.41421))
         Activation::Gelu if n.config.code.written_gelu => {
             let half = n.b.scale(x);

@@ -42,6 +42,7 @@ impl<'c> Layers<'c> {
     pub(crate) fn new(config: &'c StepConfig) -> Self {
         let mut b = Builder::new(config.autocast);
         b.keeps_softmax_input = config.code.keeps_softmax_input;
+        b.compiled = config.code.compiled;
         Self {
             b,
             config,
@@ -202,6 +203,24 @@ impl<'c> Layers<'c> {
         let w = self.weight(x.cols, 1);
         let kernel = Kernel { saves: 0b11 | SAVE_AUX, aux: bytes(x.rows, Dtype::F32), ..Kernel::default() };
         self.b.fused(&[x, w], x.rows, x.cols, x.dtype, kernel)
+    }
+
+    /// A norm in compiled code: one kernel, whose result is in the format that the products after it want. It keeps one or
+    /// two numbers a row and `kept`, from which its input can be made again.
+    pub(crate) fn compiled_norm(&mut self, x: Tensor, kept: Tensor, weight: bool, bias: bool) -> Tensor {
+        let mut inputs = vec![kept, x];
+        if weight {
+            inputs.push(self.weight(x.cols, 1));
+        }
+        if bias {
+            inputs.push(self.weight(x.cols, 1));
+        }
+        let dtype = self.config.autocast.unwrap_or(x.dtype);
+        let kernel = Kernel { saves: 1 | SAVE_AUX, aux: 2 * bytes(x.rows, Dtype::F32), ..Kernel::default() };
+        if kept.id == x.id {
+            inputs.remove(0);
+        }
+        self.b.fused(&inputs, x.rows, x.cols, dtype, kernel)
     }
 
     /// The rank of the MLP's adapters where all of its matrices have one.

@@ -166,6 +166,11 @@ impl Allocator {
         self.take(bytes);
     }
 
+    /// Memory that stays until it is given back.
+    pub(super) fn hold(&mut self, bytes: u64) -> u32 {
+        self.take(bytes)
+    }
+
     /// Pieces that are all there before the first of them goes.
     pub(super) fn together(&mut self, sizes: &[u64]) {
         let blocks: Vec<u32> = sizes.iter().map(|&bytes| self.take(bytes)).collect();
@@ -179,7 +184,7 @@ impl Allocator {
         std::mem::take(&mut self.owner).into_iter().filter(|&id| id != NONE).collect()
     }
 
-    /// Gives back what a run had left.
+    /// Gives back what a run had left, or what was held.
     pub(super) fn drop_left(&mut self, left: Vec<u32>) {
         for id in left {
             self.give(id);

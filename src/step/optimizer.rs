@@ -60,7 +60,10 @@ fn per_weight(w: &Weight, dtype: Dtype, config: &StepConfig) -> (u64, bool, u64)
     match config.optimizer {
         // exp_avg and exp_avg_sq. The step's denominator: one state (foreach), root and quotient (loop), none (fused).
         Optimizer::AdamW | Optimizer::PagedAdamW => {
-            let temporary = if fused {
+            let temporary = if config.optimizer_impl == StepImpl::Renewing {
+                // The new weight and states, and the update.
+                4 * own
+            } else if fused {
                 0
             } else if foreach {
                 own

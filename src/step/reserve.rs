@@ -49,11 +49,14 @@ pub fn least(program: &Program, config: &StepConfig) -> Held {
 const STEPS_OF_SEARCH: u32 = 5;
 
 fn walk(program: &Program, config: &StepConfig, mut allocator: Allocator) -> Allocator {
+    // Weights and states that each step makes anew, tensor by tensor.
+    let mut renewed = Vec::new();
     for w in &program.weights {
         for _ in 0..w.times {
-            allocator.resident(w.stored);
-            if config.master_weights && w.trained {
-                allocator.resident(full(w));
+            let weight = allocator.hold(w.stored);
+            let master = (config.master_weights && w.trained).then(|| allocator.hold(full(w)));
+            if renews(config) && w.trained {
+                renewed.push(vec![master.unwrap_or(weight)]);
             }
         }
     }
@@ -79,7 +82,11 @@ fn walk(program: &Program, config: &StepConfig, mut allocator: Allocator) -> All
                 allocator.drop_left(left);
             }
         }
-        update(program, config, step == 0, &mut allocator);
+        if renews(config) {
+            renew(program, config, &mut renewed, &mut allocator);
+        } else {
+            update(program, config, step == 0, &mut allocator);
+        }
         if !config.code.zeroes_gradients {
             allocator.drop_left(std::mem::take(&mut gradients));
         }
@@ -107,6 +114,38 @@ pub fn steady_step(program: &Program, config: &StepConfig) -> Bytes {
 
 const fn full(w: &Weight) -> u64 {
     round(w.numel.saturating_mul(Dtype::F32.bytes()))
+}
+
+const fn renews(config: &StepConfig) -> bool {
+    matches!(config.optimizer_impl, StepImpl::Renewing)
+}
+
+/// A step that makes weight and states of each tensor anew and then lets the old ones go. What it is given are copies of
+/// zeros at first.
+fn renew(program: &Program, config: &StepConfig, held: &mut [Vec<u32>], allocator: &mut Allocator) {
+    let mut held = held.iter_mut();
+    let trained = || program.weights.iter().filter(|w| w.trained);
+    // 16-bit gradients are copied to fp32, all of them before the step.
+    let mut gradients = Vec::new();
+    for w in trained().filter(|_| config.master_weights) {
+        gradients.extend((0..w.times).map(|_| allocator.hold(full(w))));
+    }
+    for w in trained() {
+        let bytes = if config.master_weights { full(w) } else { w.stored };
+        for _ in 0..w.times {
+            let Some(held) = held.next() else { return };
+            if held.len() == 1 {
+                held.extend([allocator.hold(bytes), allocator.hold(bytes)]);
+            }
+            let fresh = vec![allocator.hold(bytes), allocator.hold(bytes)];
+            let update = allocator.hold(bytes);
+            let weight = allocator.hold(bytes);
+            allocator.drop_left(vec![update]);
+            let old = std::mem::replace(held, [vec![weight], fresh].concat());
+            allocator.drop_left(old);
+        }
+    }
+    allocator.drop_left(gradients);
 }
 
 /// The optimizer's step; the first makes the states.

@@ -69,8 +69,8 @@ pub(crate) enum Outcome {
 /// What is to be estimated.
 #[derive(Clone, Debug)]
 pub(crate) enum Subject {
-    /// A language step with every switch given.
-    Step { model: Box<LanguageModel>, config: Box<StepConfig> },
+    /// A language step with every switch given; what else is on the card beside it.
+    Step { model: Box<LanguageModel>, config: Box<StepConfig>, outside: Bytes },
     /// A project as a person would enter it, on a card.
     Project { project: Box<Project>, gpu: Option<Box<Gpu>> },
 }
@@ -190,7 +190,7 @@ impl Verdict {
 
 impl Subject {
     /// A step with every switch given, if its sizes are of this world: the engine multiplies them without asking.
-    pub(crate) fn step(model: LanguageModel, config: StepConfig) -> Result<Self, Reason> {
+    pub(crate) fn step(model: LanguageModel, config: StepConfig, outside: Bytes) -> Result<Self, Reason> {
         // Elements of everything that a step could hold, far more than any machine.
         const TOO_MANY: f64 = 1e17;
         let of = |n: u32| f64::from(n.max(1));
@@ -208,7 +208,7 @@ impl Subject {
         if (layer + rank) * of(model.layers) * config.accumulation as f64 > TOO_MANY {
             return Err(Reason::Declined("sizes beyond any machine".to_owned()));
         }
-        Ok(Self::Step { model: Box::new(model), config: Box::new(config) })
+        Ok(Self::Step { model: Box::new(model), config: Box::new(config), outside })
     }
 
     /// What the model was taken for.

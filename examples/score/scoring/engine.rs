@@ -4,11 +4,12 @@ use super::case::{Figures, Reason, Subject};
 use enough_gpu::catalog::{Catalog, LanguageModel};
 use enough_gpu::estimate::{self, CannotEstimate};
 use enough_gpu::step::{StepConfig, Walk};
+use enough_gpu::units::Bytes;
 
 /// Our figures for what was run; what a card needs is looked into where it is `judged`.
 pub(crate) fn figures(subject: &Subject, catalog: &Catalog, judged: bool) -> Result<Figures, Reason> {
     match subject {
-        Subject::Step { model, config } => step(model, config),
+        Subject::Step { model, config, outside } => step(model, config, *outside),
         Subject::Project { project, gpu } => {
             let found = estimate::memory(project, gpu.as_deref(), catalog).map_err(|why| declined(&why))?;
             let reserved = estimate::reserved(project, gpu.as_deref(), catalog).map_err(|why| declined(&why))?;
@@ -36,13 +37,14 @@ fn declined(why: &CannotEstimate) -> Reason {
     })
 }
 
-fn step(model: &LanguageModel, config: &StepConfig) -> Result<Figures, Reason> {
+fn step(model: &LanguageModel, config: &StepConfig, outside: Bytes) -> Result<Figures, Reason> {
     let found = estimate::language::step(model, config, Walk::Ends).map_err(|why| declined(&why))?;
+    let reserved = estimate::language::reserved(model, config).map_err(|why| declined(&why))?;
     Ok(Figures {
         allocated: found.peak,
-        reserved: estimate::language::reserved(model, config).map_err(|why| declined(&why))?,
-        smi: found.peak,
-        card: found.peak,
+        reserved,
+        smi: reserved + outside,
+        card: if outside == Bytes::ZERO { found.peak } else { reserved + outside },
         band: None,
         forward_end: Some(found.forward_end),
         steady: Some(found.steady),

@@ -5,10 +5,11 @@ use super::case::{Case, Domain, Meter, Outcome, Quality, Reason, Subject};
 use super::table::Row;
 use super::{gpus, models, sizes, when, words};
 use enough_gpu::catalog::{Architecture, Catalog, Gpu, LanguageKind, LanguageModel, Model};
+use enough_gpu::estimate::overhead;
 use enough_gpu::estimate::stack::Stack;
 use enough_gpu::project::{
-    Attention, BaseFormat, Checkpointing, Framework, Habits, LanguageTask, Lora, LoraTargets, LossKernel, Method, Objective, Offload,
-    Project, Runtime,
+    Attention, BaseFormat, Checkpointing, Framework, Habits, LanguageTask, Lora, LoraTargets, LossKernel, Method,
+    Objective, Offload, Project, Runtime,
 };
 use enough_gpu::step::{AttentionKernel, Dtype, Loss, Quantization, StepConfig, StepImpl, Task, Trained};
 use enough_gpu::units::Bytes;
@@ -94,7 +95,8 @@ fn subject(row: &Row<'_>, domain: Domain, gpu: Option<&Gpu>, catalog: &Catalog) 
     let Some((method, objective)) = words::method(row.text("method"), row.text("weight_dtype")) else {
         let model = model.language().ok_or_else(|| Reason::NotTraining(row.text("method").to_owned()))?;
         let config = forward_only(row);
-        return Subject::step(model.clone(), config);
+        let outside = overhead::context(gpu) + overhead::workspaces(gpu);
+        return Subject::step(model.clone(), config, outside);
     };
     // Detection "from scratch" starts from a backbone that has learned ImageNet, fixed batch norms and frozen stem, in every
     // recipe that does not say otherwise in the model's name (NVIDIA's Mask R-CNN: `e2e_mask_rcnn_R_50_FPN_1x.yaml`).
@@ -418,7 +420,9 @@ fn default_checkpointing(framework: Framework, method: Method, domain: Domain, b
     let quantized = method == Method::QLora || (method == Method::Lora && base == BaseFormat::Int8);
     match framework {
         Framework::Unsloth => Checkpointing::Offloaded,
-        // Axolotl's `gradient_checkpointing` is off unless it is set (its configuration reference).
+        // Axolotl's `gradient_checkpointing` is off unless it is set (its configuration reference), and set in every
+        // example for 4-bit bases (`examples/*/qlora.yml`).
+        Framework::Axolotl if method == Method::QLora => Checkpointing::PerBlock,
         Framework::LlamaFactory | Framework::MsSwift | Framework::Torchtune => Checkpointing::PerBlock,
         // `[activation_checkpoint] mode = "selective"` in torchtitan's configurations.
         Framework::Torchtitan => Checkpointing::Selective,
@@ -488,7 +492,7 @@ fn loss_head(row: &Row<'_>) -> Result<Subject, Reason> {
         },
         ..forward_only(row)
     };
-    Subject::step(model, config)
+    Subject::step(model, config, Bytes::ZERO)
 }
 
 /// Only running the model, as for evaluation: weights, and a few tokens.

@@ -40,7 +40,7 @@ fn language(row: &Row<'_>, catalog: &Catalog) -> Result<Subject, Reason> {
     let model = architecture::from_row(row, known.and_then(|m| m.language()))
         .ok_or_else(|| Reason::UnknownModel(row.text("model").to_owned()))?;
     let config = config(row, model.kind)?;
-    Subject::step(model, config)
+    Subject::step(model, config, Bytes::ZERO)
 }
 
 /// Vision, diffusion and audio steps, as a project.
