@@ -122,8 +122,8 @@ fn models(catalog: &Catalog) -> Vec<(&'static str, LanguageModel)> {
         "olmo-2-7b",
         "falcon-7b",
         "modernbert-base",
-        "qwen3.5-0.8b",
         "qwen3-next-80b-a3b",
+        "qwen3.5-0.8b",
     ]
     .into_iter()
     .map(|id| {

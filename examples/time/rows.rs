@@ -45,6 +45,7 @@ pub(crate) fn project(row: &Throughput, memory_gib: f64) -> Option<(Project, boo
             kv_heads: heads,
             vocab: 50_432,
             tied_embeddings: true,
+            ..CustomModel::default()
         });
         p.method = Method::Scratch;
         p.sequence = row.sequence? as u64;
