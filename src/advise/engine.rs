@@ -261,6 +261,7 @@ pub(super) fn on(project: &Project, gpu: &Gpu, count: u32, sharding: Sharding) -
     other.accumulation = accumulation(project, count);
     other.hardware.count = count;
     other.hardware.sharding = sharding;
+    other.hardware.parallel = project.hardware.parallel.on(count);
     other
 }
 

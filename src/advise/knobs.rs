@@ -198,6 +198,7 @@ pub(super) fn apply(kind: FixKind, project: &mut Project, gpu: &Gpu) {
                 project.hardware.sharding = Sharding::Auto;
             }
             project.hardware.count = count;
+            project.hardware.parallel = project.hardware.parallel.on(count);
         }
         FixKind::Sharding => project.hardware.sharding = Sharding::Zero3,
         FixKind::Offload => {

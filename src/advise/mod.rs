@@ -20,6 +20,7 @@ pub mod pretraining;
 pub mod recipe;
 pub mod rig;
 mod search;
+pub mod several;
 mod terms;
 mod verdict;
 mod warnings;

@@ -1,9 +1,9 @@
 //! The best way to lay one training job out over a number of cards, searched, with the reason for each part of it.
 
 use crate::catalog::{Catalog, Gpu, LanguageModel};
-use crate::estimate::time::{CHECKPOINTINGS, Cut, Workload, cut, has_fast_link};
-use crate::estimate::{self, CARDS_PER_MACHINE, MemoryEstimate, TimeEstimate, Walks};
-use crate::project::{Checkpointing, Framework, Parallel, Precision, Project, Sharding};
+use crate::estimate::time::{CHECKPOINTINGS, is_fast};
+use crate::estimate::{self, MemoryEstimate, TimeEstimate, Walks};
+use crate::project::{Checkpointing, Framework, Parallel, Precision, Project, Sharding, Wires};
 use crate::units::Bytes;
 
 /// Largest number of cards that is planned for.
@@ -61,10 +61,30 @@ pub struct Plan {
 }
 
 /// The fastest plan on `count` of these cards that keeps the samples of an optimizer step; `None` where nothing fits.
+/// Large runs are tuned to fill their cards: it fits in the middle of the error band.
 pub fn plan(project: &Project, gpu: &Gpu, count: u32, samples_per_step: u64, catalog: &Catalog) -> Option<Plan> {
+    best(project, gpu, count, samples_per_step, catalog, false)
+}
+
+/// The same for someone who wants to start it without trying: it fits also at the upper end of the error band, where any
+/// plan does.
+pub fn safe_plan(project: &Project, gpu: &Gpu, count: u32, samples_per_step: u64, catalog: &Catalog) -> Option<Plan> {
+    best(project, gpu, count, samples_per_step, catalog, true)
+}
+
+fn best(
+    project: &Project,
+    gpu: &Gpu,
+    count: u32,
+    samples_per_step: u64,
+    catalog: &Catalog,
+    safe: bool,
+) -> Option<Plan> {
     let tried = candidates(project, gpu, count.clamp(1, MOST_CARDS), samples_per_step, catalog);
-    let fits = |p: &&Plan| p.memory.card <= gpu.usable;
     let faster = |a: &&Plan, b: &&Plan| per_sample(a).total_cmp(&per_sample(b));
+    let within = |p: &Plan, band: f64| p.memory.card.scale(1.0 + band) <= gpu.usable;
+    let safe = safe && tried.iter().any(|p| within(p, p.memory.band));
+    let fits = |p: &&Plan| within(p, if safe { p.memory.band } else { 0.0 });
     let best = tried.iter().filter(fits).min_by(faster)?;
     let mut reasons = Vec::new();
     for choice in [Choice::Sharding, Choice::Tensor, Choice::Pipeline, Choice::Checkpointing] {
@@ -98,9 +118,14 @@ pub fn smallest_count(project: &Project, gpu: &Gpu, catalog: &Catalog) -> Option
 }
 
 fn per_sample(plan: &Plan) -> f64 {
-    let p = &plan.project;
-    let data = f64::from(p.hardware.parallel.data(p.hardware.count));
-    plan.time.step.0 / (p.micro_batch as f64 * p.accumulation as f64 * data)
+    plan.time.step.0 / samples_per_step(&plan.project) as f64
+}
+
+/// Samples that an optimizer step sees over all cards.
+pub fn samples_per_step(project: &Project) -> u64 {
+    let hardware = &project.hardware;
+    let data = if hardware.sharding == Sharding::DeviceMap { 1 } else { hardware.parallel.data(hardware.count) };
+    project.micro_batch.saturating_mul(project.accumulation).saturating_mul(u64::from(data)).max(1)
 }
 
 fn uses(project: &Project, choice: Choice) -> bool {
@@ -116,9 +141,9 @@ fn uses(project: &Project, choice: Choice) -> bool {
 /// Everything that is worth trying, estimated.
 fn candidates(project: &Project, gpu: &Gpu, count: u32, samples: u64, catalog: &Catalog) -> Vec<Plan> {
     let walks = Walks::default();
-    let language = catalog.model(&project.model).and_then(|m| m.language());
+    let language = project.language(catalog);
     let mut tried = Vec::new();
-    for variant in layouts(project, language, gpu, count) {
+    for variant in layouts(project, language.as_ref(), gpu, count) {
         let data = u64::from(variant.hardware.parallel.data(count));
         for checkpointing in checkpointings(&variant, language.is_some()) {
             // A larger micro-batch makes larger products and a longer pipeline's bubble: all are tried.
@@ -128,7 +153,7 @@ fn candidates(project: &Project, gpu: &Gpu, count: u32, samples: u64, catalog: &
                 }
                 let accumulation = samples.div_ceil(micro_batch.saturating_mul(data)).max(1);
                 let there = Project { checkpointing, micro_batch, accumulation, ..variant.clone() };
-                tried.extend(estimated(there, language, gpu, catalog, &walks));
+                tried.extend(estimated(there, gpu, catalog, &walks));
             }
         }
     }
@@ -149,7 +174,9 @@ fn checkpointings(project: &Project, language: bool) -> Vec<Checkpointing> {
 fn layouts(project: &Project, language: Option<&LanguageModel>, gpu: &Gpu, count: u32) -> Vec<Project> {
     let there = |sharding, parallel| {
         let mut p = project.clone();
+        p.hardware.desktop &= p.hardware.gpu == gpu.id;
         gpu.id.clone_into(&mut p.hardware.gpu);
+        p.hardware.no_gpu = false;
         (p.hardware.count, p.hardware.sharding, p.hardware.parallel) = (count, sharding, parallel);
         p
     };
@@ -160,9 +187,12 @@ fn layouts(project: &Project, language: Option<&LanguageModel>, gpu: &Gpu, count
         all.push(there(sharding, Parallel::default()));
     }
     let Some(model) = language.filter(|_| !project.method.is_adapter() && count > 1) else { return all };
+    // What the person said joins their cards holds for those alone.
+    let wires = if project.hardware.gpu == gpu.id { project.hardware.wires } else { Wires::default() };
+    let per_machine = wires.per_machine(count);
     for tensor in [1, 2, 4, 8] {
-        let whole = count.is_multiple_of(tensor) && model.heads.is_multiple_of(tensor) && tensor <= CARDS_PER_MACHINE;
-        if !whole || (tensor > 1 && !has_fast_link(gpu, tensor)) {
+        let whole = count.is_multiple_of(tensor) && model.heads.is_multiple_of(tensor) && tensor <= per_machine;
+        if !whole || (tensor > 1 && !is_fast(gpu, tensor, &wires)) {
             continue;
         }
         for pipeline in PIPELINES {
@@ -189,21 +219,8 @@ fn layouts(project: &Project, language: Option<&LanguageModel>, gpu: &Gpu, count
     all
 }
 
-fn estimated(
-    project: Project,
-    language: Option<&LanguageModel>,
-    gpu: &Gpu,
-    catalog: &Catalog,
-    walks: &Walks,
-) -> Option<Plan> {
+fn estimated(project: Project, gpu: &Gpu, catalog: &Catalog, walks: &Walks) -> Option<Plan> {
     let memory = estimate::memory_among(&project, Some(gpu), catalog, walks).ok()?;
-    let (count, parallel) = (project.hardware.count, project.hardware.parallel);
-    let time = match language {
-        Some(model) if parallel.cuts() => {
-            let load = Workload::new(&project, estimate::time::has_flash(gpu), catalog).ok()?;
-            cut(&load, &Cut::of(&project, model), gpu, count, project.hardware.sharding, parallel).ok()?
-        }
-        _ => estimate::time(&project, gpu, count, catalog).ok()?,
-    };
+    let time = estimate::time(&project, gpu, project.hardware.count, catalog).ok()?;
     Some(Plan { project, memory, time, reasons: Vec::new() })
 }

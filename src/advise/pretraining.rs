@@ -1,7 +1,13 @@
 //! Pre-training on many cards: days on the wall, GPU-hours, money, and what breaks on the way.
 
+use super::Rent;
+use super::money::Offers;
 use super::plan::Plan;
-use crate::units::{Flops, Seconds};
+use super::terms::Terms;
+use crate::catalog::{Catalog, Gpu};
+use crate::estimate::CARDS_PER_MACHINE;
+use crate::project::Project;
+use crate::units::{Flops, Money, Seconds};
 
 /// Interruptions of a job for each card and day: 466 in 54 days on 16,384 cards, planned ones among them (The Llama 3
 /// Herd of Models, section 3.3.4).
@@ -54,4 +60,33 @@ pub fn pretraining(plan: &Plan, tokens: f64, price_per_gpu_hour: f64) -> PreTrai
         per_card: Flops(plan.time.flops.0 / plan.time.step.0 / f64::from(cards)),
         tokens_per_second,
     }
+}
+
+/// What an hour of one card costs as clusters are rented: the eighth part of a machine of eight, or a single card where
+/// nobody rents machines of eight. With it the offer that it comes from.
+pub fn gpu_hour(project: &Project, gpu: &Gpu, catalog: &Catalog) -> Option<(Money, Rent)> {
+    let terms = Terms::of(project);
+    let offers = Offers::new(catalog, &terms);
+    [CARDS_PER_MACHINE, 1].into_iter().find_map(|count| {
+        let rent = offers.rent(gpu, count, None)?;
+        Some((terms.money(rent.per_hour.amount / f64::from(rent.cards.max(count))), rent))
+    })
+}
+
+/// Tokens that the project's samples come to.
+pub fn tokens(project: &Project) -> f64 {
+    project.samples as f64 * project.epochs * project.sequence as f64
+}
+
+/// Tokens of an optimizer step that are usual for a model of this size, or what the project is set to where that is more:
+/// 0.5 M up to a billion weights, 2 M around ten (GPT-3, table 2.1), 4 M around seventy (Llama 2, section 2.2), 16 M
+/// beyond (The Llama 3 Herd of Models, table 4).
+pub fn usual_batch(project: &Project, catalog: &Catalog) -> f64 {
+    let usual: f64 = match project.parameters(catalog) as f64 {
+        p if p < 2e9 => 0.5e6,
+        p if p < 2e10 => 2e6,
+        p if p < 2e11 => 4e6,
+        _ => 16e6,
+    };
+    usual.max(super::plan::samples_per_step(project) as f64 * project.sequence as f64)
 }

@@ -2,10 +2,12 @@
 
 mod deepspeed;
 mod launch;
+mod megatron;
 mod pictures;
+mod script;
 mod yaml;
 
-use crate::catalog::{Catalog, Domain, Model};
+use crate::catalog::{Catalog, Domain, LanguageKind, Model};
 use crate::project::{BaseFormat, Framework, Method, Optimizer, Precision, Project, Sharding};
 
 /// A file, or a line to run.
@@ -27,6 +29,11 @@ impl Job<'_> {
     /// The repository that the weights come from, or the model's name where it has none.
     pub(super) fn repository(&self) -> &str {
         if self.model.repo.is_empty() { self.model.name } else { self.model.repo }
+    }
+
+    /// What the model is: it decides which class loads it.
+    pub(super) fn kind(&self) -> LanguageKind {
+        self.model.language().map_or(LanguageKind::Decoder, |l| l.kind)
     }
 
     pub(super) fn cards(&self) -> u32 {
@@ -86,6 +93,52 @@ impl Job<'_> {
         }
     }
 
+    /// Machines, and cards in each.
+    pub(super) fn machines(&self) -> (u32, u32) {
+        let (cards, each) = (self.cards(), self.project.hardware.per_machine().min(self.cards()));
+        (cards.div_ceil(each), each)
+    }
+
+    /// The format of weights that are not trained in fp32.
+    pub(super) fn half(&self) -> &'static str {
+        if self.precision() == "fp16" { "float16" } else { "bfloat16" }
+    }
+
+    /// The format in which the weights are loaded. Full training under autocast keeps them in fp32, which is what the
+    /// figures are for.
+    pub(super) fn weights(&self) -> &'static str {
+        match self.project.precision {
+            Precision::Fp32 => "float32",
+            Precision::AmpBf16 | Precision::AmpFp16 if !self.adapts() => "float32",
+            _ => self.half(),
+        }
+    }
+
+    /// A rate to start from: the examples of PEFT and LLaMA-Factory take 1e-4 to 2e-4 for adapters and 1e-5 for all
+    /// weights; GPT-3 took 0.6e-4 to 6e-4 from scratch.
+    pub(super) fn learning_rate(&self) -> &'static str {
+        match self.project.method {
+            Method::Lora | Method::QLora => "2e-4",
+            Method::Scratch => "3e-4",
+            Method::Full | Method::Freeze | Method::Head => "1e-5",
+        }
+    }
+
+    /// A rate to start from for pictures: the examples of diffusers and sd-scripts take 1e-4 for adapters and 1e-5 for
+    /// all weights.
+    pub(super) fn rate(&self) -> &'static str {
+        if self.adapts() { "1e-4" } else { "1e-5" }
+    }
+
+    /// The same for YAML, whose older readers take `2e-4` for a word.
+    pub(super) fn decimal_rate(&self) -> &'static str {
+        match self.learning_rate() {
+            "2e-4" => "0.0002",
+            "3e-4" => "0.0003",
+            _ => "0.00001",
+        }
+    }
+
     pub(super) fn recomputes(&self) -> bool {
         self.project.checkpointing.recomputes()
     }
@@ -97,25 +150,55 @@ pub fn recipes(project: &Project, catalog: &Catalog) -> Vec<Recipe> {
     let job = Job { project, model };
     let mut found = Vec::new();
     match (model.domain, project.framework) {
-        (_, Framework::Ultralytics) => found.push(pictures::ultralytics(&job)),
-        (Domain::Diffusion, Framework::Kohya) => found.push(pictures::kohya(&job)),
-        (Domain::Diffusion, _) => found.push(pictures::diffusers(&job)),
-        (_, Framework::LlamaFactory) => found.extend([launch::llama_factory(&job), yaml::llama_factory(&job)]),
-        (_, Framework::Axolotl) => found.extend([launch::axolotl(&job), yaml::axolotl(&job)]),
-        (_, Framework::Unsloth) => found.push(launch::unsloth(&job)),
-        (Domain::Language | Domain::VisionLanguage, _) => {
-            found.extend([launch::torchrun(&job), launch::trainer(&job)]);
+        (Domain::Vision, Framework::Ultralytics) => return vec![pictures::ultralytics(&job)],
+        (Domain::Diffusion, Framework::Kohya) => return pictures::kohya(&job).into_iter().collect(),
+        (Domain::Diffusion, _) => return pictures::diffusers(&job).into_iter().collect(),
+        (Domain::Language, Framework::Megatron) => return megatron::pretrain(&job).into_iter().collect(),
+        (Domain::Language | Domain::VisionLanguage, Framework::LlamaFactory) => {
+            found.extend([launch::llama_factory(&job), yaml::llama_factory(&job)]);
+            if job.fsdp() {
+                // Its Trainer is started by accelerate then.
+                found.remove(0);
+                found.insert(0, launch::with_accelerate(&job, "$(which llamafactory-cli) train train.yaml"));
+            }
         }
-        (Domain::Vision, _) => return found,
-        _ => found.push(launch::torchrun(&job)),
+        (Domain::Language, Framework::Axolotl) => found.extend([launch::axolotl(&job), yaml::axolotl(&job)]),
+        (Domain::Language, Framework::Unsloth) => return vec![script::unsloth(&job)],
+        (Domain::Language, _) => found.extend([launch::torchrun(&job), script::trainer(&job)]),
+        _ => return found,
     }
     if job.stage().is_some() {
         found.push(deepspeed::config(&job));
     }
-    if job.fsdp() {
+    if job.fsdp() && project.framework != Framework::Axolotl {
         found.push(yaml::accelerate_fsdp(&job));
     }
     found
+}
+
+/// The libraries that there are files for, the usual ones first.
+pub fn libraries(project: &Project, catalog: &Catalog) -> Vec<Framework> {
+    let Some(model) = catalog.model(&project.model) else { return Vec::new() };
+    let decoder = model.language().is_some_and(|l| l.kind == LanguageKind::Decoder);
+    let all: &[Framework] = match model.domain {
+        Domain::Language if decoder => &[
+            Framework::Transformers,
+            Framework::LlamaFactory,
+            Framework::Axolotl,
+            Framework::Unsloth,
+            Framework::Megatron,
+        ],
+        Domain::Language => &[Framework::Transformers],
+        Domain::VisionLanguage => &[Framework::LlamaFactory],
+        Domain::Diffusion => &[Framework::Diffusers, Framework::Kohya],
+        Domain::Vision => &[Framework::Ultralytics],
+        Domain::Audio | Domain::Small => &[],
+    };
+    let has_files = |framework: &Framework| {
+        let there = Project { framework: *framework, ..project.clone() };
+        !recipes(&there, catalog).is_empty()
+    };
+    all.iter().copied().filter(has_files).collect()
 }
 
 /// Writes lines.

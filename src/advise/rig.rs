@@ -1,7 +1,8 @@
 //! A machine of one's own: what it takes to run a number of cards at home or in an office.
 
-use super::terms::{DRAW, SUPPLY_EFFICIENCY, SUPPLY_MARGIN, SUPPLY_REST_W};
-use crate::catalog::{Gpu, GpuFamily};
+use super::terms::{DRAW, SUPPLY_EFFICIENCY, SUPPLY_MARGIN, SUPPLY_REST_W, can_own};
+use crate::catalog::{Catalog, Gpu, GpuFamily};
+use crate::project::{Place, Project, place};
 use crate::units::Bytes;
 
 /// Largest common supply for a desktop case, watts; beyond it two are used.
@@ -64,6 +65,28 @@ pub enum Cooling {
     ServerAir,
 }
 
+/// What the cards stand in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Case {
+    /// A tower: the cards cover no more than the seven slots of an ATX board.
+    Tower,
+    /// An open frame or a case for large boards: the cards cover more.
+    OpenFrame,
+    /// A rack.
+    Rack,
+}
+
+/// How loud it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Noise {
+    /// As any gaming computer under load.
+    Usual,
+    /// Nothing to sleep or to talk beside.
+    Loud,
+    /// A room of its own.
+    ServerRoom,
+}
+
 /// What to check before buying, in order.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Check {
@@ -89,8 +112,17 @@ pub enum Check {
     Slots(u32),
     /// How they stay cool.
     Cool(Cooling),
+    /// What the cards stand in.
+    Case(Case),
     /// Main memory.
     Memory(Bytes),
+    /// A disk of so many gigabytes beside the data set.
+    Disk {
+        /// Decimal gigabytes, as on the box.
+        gb: u32,
+    },
+    /// How loud it is.
+    Noise(Noise),
     /// Cards cannot read each other's memory: traffic goes through main memory.
     NoPeerToPeer,
 }
@@ -104,8 +136,40 @@ pub struct Rig {
     pub wall_w: f64,
     /// Kilowatt-hours of a month of training day and night.
     pub month_kwh: f64,
+    /// No machine for a person's home: modules of servers, or more cards than stand under a desk.
+    pub not_at_home: bool,
     /// The list, to be ticked off.
     pub checks: Vec<Check>,
+}
+
+/// Slots of an ATX board (ATX Specification 2.2, section 3.3).
+const ATX_SLOTS: f64 = 7.0;
+
+/// Disk for system, libraries and caches, GB: CUDA wheels and a few environments (judgement).
+const SYSTEM_GB: f64 = 150.0;
+/// Checkpoints that are kept at a time (judgement: the last two and the best).
+const CHECKPOINTS: f64 = 3.0;
+/// Bytes of a trained weight in a checkpoint that can be resumed: fp32 weight and both moments of Adam.
+const RESUMABLE: f64 = 12.0;
+/// Sizes that disks are sold in, GB.
+const DISKS: [u32; 7] = [500, 1000, 2000, 4000, 8000, 16_000, 32_000];
+
+/// Disk for a project beside its data set: system, the model as it is downloaded, and checkpoints.
+pub fn disk(project: &Project, catalog: &Catalog) -> Check {
+    let params = project.parameters(catalog) as f64;
+    let trained = if project.method.is_adapter() { 0.02 * params } else { params };
+    let wanted = SYSTEM_GB + (2.0 * params + CHECKPOINTS * RESUMABLE * trained) / 1e9;
+    let largest = DISKS.last().copied().unwrap_or(0);
+    Check::Disk { gb: DISKS.into_iter().find(|gb| f64::from(*gb) >= wanted).unwrap_or(largest) }
+}
+
+/// The circuits that are usual where the person's electricity comes from.
+pub fn circuits(project: &Project) -> &'static [Circuit] {
+    match place(project) {
+        Place::UnitedStates | Place::Auto => &[Circuit::Us15A, Circuit::Us20A],
+        Place::China | Place::ChinaBusiness => &[Circuit::China10A, Circuit::China16A],
+        Place::EuropeanUnion | Place::Germany => &[Circuit::Europe16A],
+    }
 }
 
 /// The machine for `count` of these cards that a run needs `host` bytes of main memory on; `None` where the card's power
@@ -140,7 +204,14 @@ pub fn rig(gpu: &Gpu, count: u32, host: Bytes) -> Option<Rig> {
     }));
     let slots = gpu.slots.unwrap_or(2.0);
     checks.push(Check::Slots((slots * cards).ceil() as u32));
-    let passive = gpu.family == GpuFamily::Datacenter;
+    let covered = slots * cards;
+    let passive = matches!(gpu.family, GpuFamily::Datacenter | GpuFamily::Accelerator);
+    let rack = passive || count > super::terms::UNDER_A_DESK;
+    checks.push(Check::Case(match () {
+        () if rack => Case::Rack,
+        () if covered > ATX_SLOTS => Case::OpenFrame,
+        () => Case::Tower,
+    }));
     checks.push(Check::Cool(if passive {
         Cooling::ServerAir
     } else if count > 1 && slots > 2.0 || count > 2 {
@@ -154,8 +225,14 @@ pub fn rig(gpu: &Gpu, count: u32, host: Bytes) -> Option<Rig> {
     let wanted = host.max(twice).gib();
     let memory = modules.into_iter().find(|m| f64::from(*m) >= wanted * 0.98).unwrap_or(4096);
     checks.push(Check::Memory(Bytes::from_gib(f64::from(memory))));
+    checks.push(Check::Noise(match count {
+        _ if rack => Noise::ServerRoom,
+        1 => Noise::Usual,
+        _ => Noise::Loud,
+    }));
     if count > 1 && gpu.family == GpuFamily::Consumer && gpu.launched >= "2022-09" {
         checks.push(Check::NoPeerToPeer);
     }
-    Some(Rig { supply_w, wall_w, month_kwh, checks })
+    let not_at_home = !can_own(gpu, count);
+    Some(Rig { supply_w, wall_w, month_kwh, not_at_home, checks })
 }

@@ -20,6 +20,10 @@
 //! | `prices`, `why-not`, `why-not-card`, `why-not-answer`, `sides`, `sides-table`, `sides-add`, `growth` | folds below |
 //! | `cards`, `card-ID-COUNT`, `choose-ID-COUNT`, `cards-all` | ranked cards |
 //! | `free`, `warnings` | free notebooks, warnings about the card |
+//! | `several`, `look-at`, `ways`, `way-SHARDING`, `use-SHARDING`, `plan`, `plan-apply`, `joined` | several cards |
+//! | `cluster`, `cluster-tokens`, `cluster-cards`, `cluster-answer`, `cluster-apply` | pre-training |
+//! | `rig`, `rig-list`, `rig-print` | a machine of one's own |
+//! | `recipes`, `library-FRAMEWORK`, `file-NAME`, `copy-file-NAME`, `download-NAME` | files ready to run |
 //! | `more` | the fold of the further settings |
 //! | `share`, `save`, `sharing`, `share-close` | the buttons in the header and the dialog |
 //! | `link`, `embed-plain`, `embed-fitting`, `copy-ID` | texts to copy in it |
@@ -37,6 +41,7 @@ mod cards;
 mod combobox;
 mod field;
 mod fixes;
+mod fold;
 mod footer;
 mod geometry;
 mod header;
@@ -46,7 +51,10 @@ mod notices;
 mod options;
 mod page;
 mod preferences;
+mod recipes;
+mod rig;
 mod settings;
+mod several;
 mod share;
 mod sign;
 mod term;
@@ -95,6 +103,7 @@ fn app(engine: Engine, addressed: bool) -> impl IntoView {
             <answer::Answer />
             <money::Money />
             <cards::Cards />
+            <several::Deeper />
             <notices::Notices />
         </main>
         <footer::Footer />

@@ -115,7 +115,7 @@ fn snippet(
 }
 
 /// Copies a text that is shown, and leaves it selected, so that it can be copied by hand where copying is not allowed.
-fn copy(area: &HtmlTextAreaElement) {
+pub(super) fn copy(area: &HtmlTextAreaElement) {
     area.select();
     // Looked up by name: browsers leave the clipboard out where it is not allowed.
     let clipboard = property(&window(), "navigator").and_then(|navigator| property(&navigator, "clipboard"));
@@ -134,13 +134,17 @@ fn save(page: Page) {
     let lang = page.lang.get_untracked();
     let name = page.project.with_untracked(|p| share::file_name(lang, p, page.catalog));
     let Some(root) = document().document_element() else { return };
-    let text = format!("<!doctype html>\n{}", root.outer_html());
+    download(&name, &format!("<!doctype html>\n{}", root.outer_html()));
+}
+
+/// Saves a text as a file of this name.
+pub(super) fn download(name: &str, text: &str) {
     let parts = Array::of1(&text.into());
     let address = Blob::new_with_str_sequence(&parts).and_then(|blob| Url::create_object_url_with_blob(&blob));
     let Ok(address) = address else { return };
     if let Some(link) = document().create_element("a").ok().and_then(|a| a.dyn_into::<HtmlAnchorElement>().ok()) {
         link.set_href(&address);
-        link.set_download(&name);
+        link.set_download(name);
         link.unchecked_ref::<HtmlElement>().click();
     }
     // The download has begun by then.

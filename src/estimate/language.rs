@@ -235,7 +235,7 @@ impl Plan {
 
     fn estimate(&self, project: &Project, gpu: Option<&Gpu>, r: &StepResult) -> MemoryEstimate {
         // The cards of one machine share its main memory.
-        let mut host = r.host * self.count.min(u64::from(super::CARDS_PER_MACHINE));
+        let mut host = r.host * self.count.min(u64::from(project.hardware.per_machine()));
         let mut weights = r.weights;
         let mut optimizer = r.optimizer;
         let full = self.sharding == Sharding::Zero3Offload;

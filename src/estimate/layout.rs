@@ -41,7 +41,8 @@ pub(super) fn lay_out(project: &Project, hidden: u64, stage: Stage, config: &mut
     // Weights are alike on all cards that see other data or other tokens.
     let all = data.saturating_mul(context);
     let group = if cut.group > 0 { u64::from(cut.group).min(all) } else { all };
-    let group = if sharding == Sharding::FsdpHybrid { group.min(u64::from(super::CARDS_PER_MACHINE)) } else { group };
+    let group =
+        if sharding == Sharding::FsdpHybrid { group.min(u64::from(project.hardware.per_machine())) } else { group };
     let (weights, gradients, optimizer) = sharding.divides();
     let over = |divides: bool| if divides { group } else { 1 };
     let mut shards = Shards {

@@ -8,15 +8,13 @@ pub mod measured;
 pub mod overhead;
 pub mod stack;
 pub mod time;
+pub use crate::project::CARDS_PER_MACHINE;
 pub use measured::Walks;
 pub use time::time;
 
 use crate::catalog::{Catalog, Gpu};
 use crate::project::Project;
 use crate::units::{Bytes, Flops, Seconds};
-
-/// Cards of one machine: the most that stand on one board, share its main memory and its fast links.
-pub const CARDS_PER_MACHINE: u32 = 8;
 
 /// What a piece of memory holds. Fixed order and meaning: bar, timeline and table use the same parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -168,6 +166,8 @@ pub struct TimeEstimate {
     pub bottleneck: Bottleneck,
     /// Share of the card's peak rate that the model's own operations reach.
     pub mfu: f64,
+    /// The part of `step` in which cards wait for each other's data.
+    pub between: Seconds,
 }
 
 /// Why something cannot be estimated.

@@ -12,7 +12,7 @@ mod pictures;
 mod workload;
 
 pub use card::{Arithmetic, achieved, peak};
-pub use link::has_fast_link;
+pub use link::{has_fast_link, is_fast};
 pub use parallel::{CHECKPOINTINGS, Cut, cut};
 pub use workload::Workload;
 
@@ -77,6 +77,11 @@ impl Workload {
     /// Time of the run on `count` cards.
     pub fn on(&self, gpu: &Gpu, count: u32, sharding: Sharding) -> Result<TimeEstimate, CannotEstimate> {
         let count = count.max(1);
+        if let Some((parallel, sizes)) = self.cut
+            && parallel == parallel.on(count)
+        {
+            return cut(self, &sizes, gpu, count, sharding, parallel);
+        }
         let rate = achieved(gpu, self.arithmetic).ok_or(CannotEstimate::CardDoesNotApply)?;
         let (peak, _) = peak(gpu, self.arithmetic).ok_or(CannotEstimate::CardDoesNotApply)?;
         let core = if self.arithmetic == Arithmetic::Fp8 { Arithmetic::Half } else { self.arithmetic };
@@ -108,10 +113,12 @@ impl Workload {
             passes: self.passes,
         };
         let between = if count > 1 {
-            let seconds = link::volume(&traffic, count, sharding) / link::ring(gpu, count);
+            let wires = self.wires(gpu);
+            let ring = link::ring(gpu, count, &wires, wires.per_machine(count));
+            let seconds = link::volume(&traffic, count, sharding) / ring;
             let hides = if sharding == Sharding::Ddp || sharding == Sharding::Auto { 1.0 } else { self.accumulation };
             let exposed = link::exposed(seconds, busy * hides * BACKWARD_SHARE);
-            if self.model_parallel && has_fast_link(gpu, count) {
+            if self.model_parallel && is_fast(gpu, count, &wires) {
                 exposed.min(MODEL_PARALLEL_LOSS * busy * self.accumulation)
             } else {
                 exposed
@@ -143,6 +150,7 @@ impl Workload {
             band: self.band + if count > 8 { 0.15 } else { 0.0 },
             bottleneck,
             mfu: flops / (step * peak * f64::from(count)),
+            between: Seconds(between),
         })
     }
 

@@ -115,6 +115,25 @@ impl CustomModel {
     }
 }
 
+impl Project {
+    /// The language model that is trained, named or given by its numbers.
+    pub fn language(&self, catalog: &Catalog) -> Option<LanguageModel> {
+        match &self.custom {
+            Some(custom) => Some(custom.architecture(catalog)),
+            None => catalog.model(&self.model)?.language().cloned(),
+        }
+    }
+
+    /// Parameters of what is trained, frozen ones among them; 0 where nothing is known.
+    pub fn parameters(&self, catalog: &Catalog) -> u64 {
+        match (&self.custom, &self.network) {
+            (Some(custom), _) => custom.parameters(catalog).unwrap_or(0),
+            (None, Some(network)) => network.params,
+            (None, None) => catalog.model(&self.model).map_or(0, |model| model.params),
+        }
+    }
+}
+
 /// Sizes beyond which a count would overflow: every one far above what was ever trained.
 const LARGEST: [u64; 4] = [1 << 18, 1 << 20, 1 << 24, 1 << 12];
 

@@ -2,9 +2,9 @@
 
 use super::number::{self, Kilo, NotNumber};
 use super::{
-    Attention, BaseFormat, Checkpointing, Choice, CustomModel, CustomNetwork, Field, Framework, LanguageTask,
-    LoraTargets, LossKernel, Objective, Offload, Optimizer, OptimizerImpl, Place, Precision, PriceKind, Project,
-    Sharding, prices,
+    Attention, BaseFormat, Checkpointing, Choice, CustomModel, CustomNetwork, Field, Framework, Interconnect, LanguageTask,
+    LoraTargets, LossKernel, Network, Objective, Offload, Optimizer, OptimizerImpl, Parallel, Place, Precision, PriceKind,
+    Project, Sharding, prices,
 };
 use crate::catalog::{Catalog, Gpu};
 use crate::units::{Currency, Money};
@@ -97,6 +97,9 @@ const fn optional(min: f64, max: f64) -> Kind {
     Kind::Number(Range { min, max, whole: false, optional: true })
 }
 
+/// Most cards that anything is asked about.
+const MOST_CARDS: f64 = 100_000.0;
+
 /// The kind of control a field is, with the range of every number.
 ///
 /// The upper ends lie beyond everything that was ever trained (the largest public runs: 126 layers, hidden size 18,432,
@@ -118,7 +121,11 @@ pub const fn kind(field: Field) -> Kind {
         Field::AudioSeconds => real(0.01, 3600.0),
         Field::Samples => whole(1.0, 1e13),
         Field::Epochs => real(0.001, 1e6),
-        Field::Count => whole(1.0, 65_536.0),
+        Field::Count => whole(1.0, MOST_CARDS),
+        Field::Tensor | Field::Pipeline | Field::Chunks | Field::Context | Field::Expert => whole(1.0, 4096.0),
+        Field::Machines | Field::Group => {
+            Kind::Number(Range { min: 1.0, max: MOST_CARDS, whole: true, optional: true })
+        }
         Field::BudgetLimit => optional(0.0, 1e12),
         Field::Electricity => optional(0.0, 1000.0),
         // The yuan was never outside of this since it was first exchanged.
@@ -141,6 +148,8 @@ pub const fn kind(field: Field) -> Kind {
         | Field::Task
         | Field::Framework
         | Field::Sharding
+        | Field::Interconnect
+        | Field::Network
         | Field::Currency
         | Field::Place => Kind::Choice,
     }
@@ -203,6 +212,15 @@ pub fn get(project: &Project, field: Field) -> String {
         Field::Count => project.hardware.count.to_string(),
         Field::Desktop => switch(project.hardware.desktop),
         Field::Sharding => project.hardware.sharding.id().to_string(),
+        Field::Interconnect => project.hardware.wires.link.id().to_string(),
+        Field::Network => project.hardware.wires.network.id().to_string(),
+        Field::Machines => unless_zero(project.hardware.wires.machines),
+        Field::Tensor => project.hardware.parallel.tensor.to_string(),
+        Field::Pipeline => project.hardware.parallel.pipeline.to_string(),
+        Field::Chunks => project.hardware.parallel.chunks.to_string(),
+        Field::Context => project.hardware.parallel.context.to_string(),
+        Field::Expert => project.hardware.parallel.expert.to_string(),
+        Field::Group => unless_zero(project.hardware.parallel.group),
         Field::BudgetLimit => project.budget.limit.map(short).unwrap_or_default(),
         Field::Currency => currency_id(project.budget.currency).to_string(),
         Field::Place => project.prices.place.id().to_string(),
@@ -214,6 +232,10 @@ pub fn get(project: &Project, field: Field) -> String {
         Field::PriceNew => card_price(project, PriceKind::New),
         Field::PriceUsed => card_price(project, PriceKind::Used),
     }
+}
+
+fn unless_zero(count: u32) -> String {
+    if count == 0 { String::new() } else { count.to_string() }
 }
 
 fn amount(project: &Project, price: Option<Money>) -> String {
@@ -245,7 +267,7 @@ fn short(value: f64) -> String {
 pub fn set(project: &mut Project, field: Field, raw: &str, catalog: &Catalog) -> Result<(), FieldError> {
     match kind(field) {
         Kind::Number(range) => {
-            let value = read_number(field, range, raw)?;
+            let value = read_number(field, room(project, field, range), raw)?;
             set_number(project, field, value);
         }
         Kind::Toggle => {
@@ -260,6 +282,21 @@ pub fn set(project: &mut Project, field: Field, raw: &str, catalog: &Catalog) ->
         Kind::Search => set_row(project, field, raw.trim(), catalog)?,
     }
     Ok(())
+}
+
+/// The range of a number on these cards: no model is cut over more of them than there are.
+fn room(project: &Project, field: Field, range: Range) -> Range {
+    let hardware = &project.hardware;
+    let (cut, count) = (hardware.parallel, f64::from(hardware.count.max(1)));
+    let own = match field {
+        Field::Tensor => cut.tensor,
+        Field::Pipeline => cut.pipeline,
+        Field::Context => cut.context,
+        Field::Expert | Field::Machines | Field::Group => return Range { max: count, ..range },
+        _ => return range,
+    };
+    let others = cut.model() / u64::from(own.max(1));
+    Range { max: (count / others as f64).floor().max(1.0), ..range }
 }
 
 /// The number in a text, checked against the field's range; `None` where the field may be and is empty.
@@ -325,7 +362,14 @@ fn set_number(project: &mut Project, field: Field, value: Option<f64>) {
         Field::AudioSeconds => project.audio_seconds = number,
         Field::Samples => project.samples = whole,
         Field::Epochs => project.epochs = number,
-        Field::Count => project.hardware.count = u32::try_from(whole).unwrap_or(u32::MAX),
+        Field::Count => set_count(project, clip(whole)),
+        Field::Machines => project.hardware.wires.machines = clip(whole),
+        Field::Tensor => project.hardware.parallel.tensor = clip(whole),
+        Field::Pipeline => project.hardware.parallel.pipeline = clip(whole),
+        Field::Chunks => project.hardware.parallel.chunks = clip(whole),
+        Field::Context => project.hardware.parallel.context = clip(whole),
+        Field::Expert => project.hardware.parallel.expert = clip(whole),
+        Field::Group => project.hardware.parallel.group = clip(whole),
         Field::Electricity => project.prices.electricity = prices::typed(project, value),
         Field::ExchangeRate => project.prices.cny_per_usd = number,
         Field::HoursAWeek => project.prices.hours_a_week = number,
@@ -334,6 +378,21 @@ fn set_number(project: &mut Project, field: Field, value: Option<f64>) {
         Field::PriceUsed => set_price(project, PriceKind::Used, value),
         _ => project.budget.limit = value,
     }
+}
+
+fn clip(number: u64) -> u32 {
+    u32::try_from(number).unwrap_or(u32::MAX)
+}
+
+/// Fewer cards than a model is cut over make that cut void.
+fn set_count(project: &mut Project, count: u32) {
+    let hardware = &mut project.hardware;
+    hardware.count = count;
+    let cut = &mut hardware.parallel;
+    if cut.model() > u64::from(count) || cut.expert.max(cut.group) > count {
+        *cut = Parallel::default();
+    }
+    hardware.wires.machines = hardware.wires.machines.min(count);
 }
 
 fn set_price(project: &mut Project, kind: PriceKind, value: Option<f64>) {
@@ -369,6 +428,8 @@ fn set_choice(project: &mut Project, field: Field, id: &str) -> Result<(), Field
         Field::Task => project.task = read_choice::<LanguageTask>(id)?,
         Field::Framework => project.framework = read_choice::<Framework>(id)?,
         Field::Sharding => project.hardware.sharding = read_choice::<Sharding>(id)?,
+        Field::Interconnect => project.hardware.wires.link = read_choice::<Interconnect>(id)?,
+        Field::Network => project.hardware.wires.network = read_choice::<Network>(id)?,
         Field::Place => project.prices.place = read_choice::<Place>(id)?,
         _ => {
             project.budget.currency = match id {

@@ -12,6 +12,8 @@
 //! | `batch`, `accumulation`, `seq`, `side`, `frames`, `seconds`, `cached-latents`, `block-swap` | the size of a step |
 //! | `objective`, `task`, `framework`, `samples`, `epochs` | the run |
 //! | `have`, `count`, `desktop`, `sharding` | the cards; `have=none` for no GPU |
+//! | `interconnect`, `machines`, `network` | what joins them |
+//! | `tensor`, `pipeline`, `chunks`, `context`, `expert`, `group` | how the model is cut over them |
 //! | `budget`, `currency` | the money |
 //! | `electricity-in`, `electricity`, `cny-per-usd`, `hours-a-week` | prices that the person knows better |
 //! | `rent`, `price-new`, `price-used` | what the card costs, or the one that `price-card` names; prices of more cards stay behind |
@@ -82,6 +84,15 @@ keys! {
     "count" = Count,
     "desktop" = Desktop,
     "sharding" = Sharding,
+    "interconnect" = Interconnect,
+    "machines" = Machines,
+    "network" = Network,
+    "tensor" = Tensor,
+    "pipeline" = Pipeline,
+    "chunks" = Chunks,
+    "context" = Context,
+    "expert" = Expert,
+    "group" = Group,
     "budget" = BudgetLimit,
     "currency" = Currency,
     "electricity-in" = Place,

@@ -16,7 +16,7 @@ mod settings;
 pub use check::{Applied, Typed, apply};
 pub use custom::{CustomModel, CustomNetwork};
 pub use fields::{FieldError, Kind, Range};
-pub use parallel::Parallel;
+pub use parallel::{CARDS_PER_MACHINE, Parallel, Wires};
 pub use prices::{CNY_PER_USD, CardPrice, PriceKind, Prices, place, priced_card};
 pub use relevant::{Relevant, choices, relevant};
 pub use runtime::{Habits, Runtime};
@@ -116,6 +116,15 @@ pub struct Hardware {
     pub sharding: Sharding,
     /// How the model itself is cut over them.
     pub parallel: Parallel,
+    /// What joins them.
+    pub wires: Wires,
+}
+
+impl Hardware {
+    /// Cards in each machine.
+    pub fn per_machine(&self) -> u32 {
+        self.wires.per_machine(self.count)
+    }
 }
 
 /// What may be spent.
@@ -137,6 +146,7 @@ impl Default for Hardware {
             desktop: false,
             sharding: Sharding::Auto,
             parallel: Parallel::default(),
+            wires: Wires::default(),
         }
     }
 }
@@ -227,6 +237,15 @@ pub enum Field {
     Count,
     Desktop,
     Sharding,
+    Interconnect,
+    Machines,
+    Network,
+    Tensor,
+    Pipeline,
+    Chunks,
+    Context,
+    Expert,
+    Group,
     BudgetLimit,
     Currency,
     Place,

@@ -1,6 +1,10 @@
-//! How a large model is cut over cards, beside the data.
+//! How a large model is cut over cards, beside the data, and what joins the cards.
 
+use super::settings::{Interconnect, Network};
 use serde::{Deserialize, Serialize};
+
+/// Cards of one machine: the most that stand on one board, share its main memory and its fast links.
+pub const CARDS_PER_MACHINE: u32 = 8;
 
 /// Cards along each way of cutting a step; what is left of the count repeats the model on other data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -27,14 +31,43 @@ impl Default for Parallel {
 }
 
 impl Parallel {
+    /// Cards that one copy of the model is cut over.
+    pub fn model(&self) -> u64 {
+        u64::from(self.tensor.max(1)) * u64::from(self.pipeline.max(1)) * u64::from(self.context.max(1))
+    }
+
     /// Cards of `count` that see other data: the data-parallel degree.
     pub fn data(&self, count: u32) -> u32 {
-        let model = u64::from(self.tensor.max(1)) * u64::from(self.pipeline.max(1)) * u64::from(self.context.max(1));
-        u32::try_from(u64::from(count.max(1)) / model.max(1)).unwrap_or(1).max(1)
+        u32::try_from(u64::from(count.max(1)) / self.model()).unwrap_or(1).max(1)
+    }
+
+    /// The same cut on another number of cards; none where it does not come out even there.
+    #[must_use]
+    pub fn on(self, count: u32) -> Self {
+        if u64::from(count.max(1)).is_multiple_of(self.model()) { self } else { Self::default() }
     }
 
     /// True where the model itself is cut.
     pub const fn cuts(&self) -> bool {
         self.tensor > 1 || self.pipeline > 1 || self.context > 1 || self.expert > 1
+    }
+}
+
+/// What joins the person's cards, where they know it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Wires {
+    /// Between the cards of a machine.
+    pub link: Interconnect,
+    /// Between machines.
+    pub network: Network,
+    /// Machines that the cards stand in; 0 = as few as hold them.
+    pub machines: u32,
+}
+
+impl Wires {
+    /// Cards in each machine where there are `count` in all.
+    pub fn per_machine(&self, count: u32) -> u32 {
+        if self.machines == 0 { CARDS_PER_MACHINE } else { count.max(1).div_ceil(self.machines).min(CARDS_PER_MACHINE) }
     }
 }

@@ -1,8 +1,9 @@
 //! Which fields and choices make sense for a project: nobody is asked for a sequence length for YOLO.
 
 use super::{
-    Attention, BaseFormat, Checkpointing, Choice, Field, Framework, LanguageTask, Lora, LoraTargets, LossKernel,
-    Method, Objective, Offload, Optimizer, OptimizerImpl, Place, Precision, Project, Sharding,
+    Attention, BaseFormat, Checkpointing, Choice, Field, Framework, Interconnect, LanguageTask, Lora, LoraTargets,
+    LossKernel, Method, Network, Objective, Offload, Optimizer, OptimizerImpl, Parallel, Place, Precision, Project,
+    Sharding,
 };
 use crate::catalog::{Architecture, Catalog, Domain, LanguageKind, Model};
 
@@ -13,12 +14,14 @@ pub struct Relevant {
     pub primary: Vec<Field>,
     /// What is folded away.
     pub folded: Vec<Field>,
+    /// How several cards are joined and share the model.
+    pub several: Vec<Field>,
 }
 
 impl Relevant {
     /// True where the field is shown at all.
     pub fn contains(&self, field: Field) -> bool {
-        self.primary.contains(&field) || self.folded.contains(&field)
+        [&self.primary, &self.folded, &self.several].iter().any(|fields| fields.contains(&field))
     }
 }
 
@@ -148,9 +151,36 @@ pub fn relevant(project: &Project, catalog: &Catalog) -> Relevant {
         folded.push(Field::Desktop);
         if project.hardware.count > 1 {
             folded.push(Field::Sharding);
+            shown.several = joined(project, shape, catalog);
         }
     }
     shown
+}
+
+/// What may be said about several cards.
+fn joined(project: &Project, shape: Shape, catalog: &Catalog) -> Vec<Field> {
+    let hardware = &project.hardware;
+    let cut = hardware.parallel;
+    let mut fields = vec![Field::Interconnect, Field::Machines];
+    if hardware.count > hardware.per_machine() {
+        fields.push(Field::Network);
+    }
+    // Adapters and pictures are hardly ever cut; a link may say so all the same.
+    if shape.domain == Domain::Language && (!project.method.is_adapter() || cut != Parallel::default()) {
+        fields.extend([Field::Tensor, Field::Pipeline]);
+        if cut.pipeline > 1 {
+            fields.push(Field::Chunks);
+        }
+        fields.push(Field::Context);
+        let experts = project.language(catalog).is_some_and(|m| m.moe_experts > 0);
+        if experts || cut.expert > 1 {
+            fields.push(Field::Expert);
+        }
+    }
+    if hardware.sharding == Sharding::FsdpHybrid || cut.group > 0 {
+        fields.push(Field::Group);
+    }
+    fields
 }
 
 fn ids<C: Choice>(keep: impl Fn(C) -> bool) -> Vec<&'static str> {
@@ -190,6 +220,8 @@ pub fn choices(field: Field, project: &Project, catalog: &Catalog) -> Vec<&'stat
         Field::Objective => ids(|_: Objective| true),
         Field::Task => ids(|_: LanguageTask| true),
         Field::Sharding => ids(|_: Sharding| true),
+        Field::Interconnect => ids(|_: Interconnect| true),
+        Field::Network => ids(|_: Network| true),
         Field::Currency => vec!["cny", "usd"],
         Field::Place => ids(|_: Place| true),
         _ => Vec::new(),
@@ -240,6 +272,9 @@ pub(super) fn adapt(project: &mut Project, before: Option<Domain>, catalog: &Cat
     }
     if !usual(Field::Base, project).contains(&project.base.id()) {
         project.base = BaseFormat::AsPrecision;
+    }
+    if domain(project, catalog) != Some(Domain::Language) {
+        project.hardware.parallel = Parallel::default();
     }
     if let Some(model) = catalog.model(&project.model)
         && before != Some(model.domain)

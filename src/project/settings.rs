@@ -311,6 +311,44 @@ choices! {
     }
 }
 
+choices! {
+    /// What joins the cards of one machine.
+    Interconnect {
+        /// What cards of this kind usually have.
+        #[default]
+        Auto = "auto",
+        /// `NVLink`: a fabric, or a bridge between two cards.
+        NvLink = "nvlink",
+        /// Slots with all sixteen lanes.
+        Pcie16 = "pcie-x16",
+        /// Slots with eight lanes each, as desktop boards with two slots have.
+        Pcie8 = "pcie-x8",
+        /// Slots with four lanes each: behind the chip set, in an M.2 slot, over `OCuLink`.
+        Pcie4 = "pcie-x4",
+    }
+}
+
+choices! {
+    /// What joins machines; Ethernet is counted for the machine, `InfiniBand` for each of its cards.
+    Network {
+        /// What clusters of such cards usually have.
+        #[default]
+        Auto = "auto",
+        /// 1 Gb/s.
+        Ethernet1 = "1g",
+        /// 10 Gb/s.
+        Ethernet10 = "10g",
+        /// 25 Gb/s.
+        Ethernet25 = "25g",
+        /// 100 Gb/s.
+        Ethernet100 = "100g",
+        /// 200 Gb/s for each card.
+        InfiniBand200 = "ib-200",
+        /// 400 Gb/s for each card.
+        InfiniBand400 = "ib-400",
+    }
+}
+
 /// Low-rank adapters.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default)]

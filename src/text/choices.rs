@@ -123,6 +123,20 @@ fn named(field: Field, id: &str) -> Option<Message> {
             both!("每台机器内全都分（FSDP HYBRID_SHARD）", "Everything, within each machine (FSDP HYBRID_SHARD)")
         }
 
+        (Field::Interconnect, "auto") => both!("按这种卡通常的接法", "As usual for the card"),
+        (Field::Interconnect, "nvlink") => both!("NVLink", "NVLink"),
+        (Field::Interconnect, "pcie-x16") => both!("PCIe，插槽 x16", "PCIe, x16 slots"),
+        (Field::Interconnect, "pcie-x8") => both!("PCIe，插槽 x8", "PCIe, x8 slots"),
+        (Field::Interconnect, "pcie-x4") => both!("PCIe，插槽 x4", "PCIe, x4 slots"),
+
+        (Field::Network, "auto") => both!("按这种卡通常的机房", "As usual for the card"),
+        (Field::Network, "1g") => both!("千兆网线", "1 Gb/s Ethernet"),
+        (Field::Network, "10g") => both!("万兆网", "10 Gb/s Ethernet"),
+        (Field::Network, "25g") => both!("25 Gb/s 以太网", "25 Gb/s Ethernet"),
+        (Field::Network, "100g") => both!("100 Gb/s 以太网", "100 Gb/s Ethernet"),
+        (Field::Network, "ib-200") => both!("InfiniBand，每张卡 200 Gb/s", "InfiniBand, 200 Gb/s a card"),
+        (Field::Network, "ib-400") => both!("InfiniBand，每张卡 400 Gb/s", "InfiniBand, 400 Gb/s a card"),
+
         (Field::Place, "auto") => both!("跟着货币走", "As the currency suggests"),
         (Field::Place, "china") => both!("中国，居民电价", "China, household"),
         (Field::Place, "china-business") => both!("中国，商业电价", "China, business"),
@@ -142,8 +156,8 @@ fn named(field: Field, id: &str) -> Option<Message> {
 mod tests {
     use super::*;
     use crate::project::{
-        Attention, BaseFormat, Checkpointing, Choice, Framework, LanguageTask, LoraTargets, LossKernel, Method,
-        Objective, Offload, Optimizer, OptimizerImpl, Place, Precision, Sharding,
+        Attention, BaseFormat, Checkpointing, Choice, Framework, Interconnect, LanguageTask, LoraTargets, LossKernel,
+        Method, Network, Objective, Offload, Optimizer, OptimizerImpl, Place, Precision, Sharding,
     };
 
     #[test]
@@ -168,6 +182,8 @@ mod tests {
         check::<LanguageTask>(Field::Task);
         check::<Framework>(Field::Framework);
         check::<Sharding>(Field::Sharding);
+        check::<Interconnect>(Field::Interconnect);
+        check::<Network>(Field::Network);
         check::<Place>(Field::Place);
     }
 }

@@ -49,6 +49,15 @@ pub const fn field(field: Field) -> Message {
         Field::Count => both!("几张", "How many"),
         Field::Desktop => both!("接着显示器", "Drives a screen"),
         Field::Sharding => both!("多卡分工", "Sharding"),
+        Field::Interconnect => both!("卡和卡之间", "Between cards"),
+        Field::Machines => both!("几台机器", "Machines"),
+        Field::Network => both!("机器之间", "Between machines"),
+        Field::Tensor => both!("张量并行 TP", "Tensor parallel"),
+        Field::Pipeline => both!("流水线并行 PP", "Pipeline parallel"),
+        Field::Chunks => both!("流水线分段", "Pipeline pieces"),
+        Field::Context => both!("上下文并行 CP", "Context parallel"),
+        Field::Expert => both!("专家并行 EP", "Expert parallel"),
+        Field::Group => both!("几张卡存一份", "Cards per copy"),
         Field::BudgetLimit => both!("预算", "Budget"),
         Field::Currency => both!("货币", "Currency"),
         Field::Place => both!("电费按哪里算", "Electricity as in"),
@@ -75,6 +84,9 @@ pub const fn unit(field: Field) -> Option<Message> {
         Field::CustomHeads | Field::CustomKvHeads => both!("个", "heads"),
         Field::CustomVocab => both!("个词", "words"),
         Field::NetworkParams | Field::NetworkOutputs => both!("个数", "numbers"),
+        Field::Machines => both!("台", "machines"),
+        Field::Tensor | Field::Pipeline | Field::Context | Field::Expert | Field::Group => both!("张卡", "cards"),
+        Field::Chunks => both!("段", "pieces"),
         Field::Electricity => both!("每度", "per kWh"),
         Field::ExchangeRate => both!("元换 1 美元", "CNY for 1 USD"),
         Field::HoursAWeek => both!("小时", "hours"),
@@ -218,6 +230,33 @@ const fn fixed_hint(field: Field) -> Message {
         }
         Field::Sharding => {
             both!("权重、梯度和状态在几张卡之间怎么分。", "How weights and state are divided over the cards.")
+        }
+        Field::Interconnect => {
+            both!("不填就按这种卡通常的接法算。", "Automatic: as such cards usually are joined.")
+        }
+        Field::Machines => {
+            both!("不填就按一台八张算；每台有自己的内存。", "Left empty: eight cards each. Each has memory of its own.")
+        }
+        Field::Network => both!("机器之间传梯度走的网络。", "What gradients travel over from machine to machine."),
+        Field::Tensor => {
+            both!(
+                "每个矩阵切成几份，层层都要对话，要 NVLink。",
+                "Parts of every matrix; talks in every layer, wants NVLink."
+            )
+        }
+        Field::Pipeline => {
+            both!(
+                "层切成几段，一段接一段；累积少了会空等。",
+                "Stages of layers in turn; idle where accumulation is short."
+            )
+        }
+        Field::Chunks => both!("每张卡管几小段，空等更少。", "Pieces of layers on each card: less idling."),
+        Field::Context => {
+            both!("一条样本的 token 分给几张卡，长文本用。", "Cards that share the tokens of one long sample.")
+        }
+        Field::Expert => both!("一层的专家分给几张卡。", "Cards that share the experts of a layer."),
+        Field::Group => {
+            both!("这么多卡合存一份，不填就是全部。", "So many cards hold one copy together; empty: all of them.")
         }
         Field::BudgetLimit => both!("愿意花多少，不填也行。", "What you would spend; may be left empty."),
         Field::Currency => both!("价格用哪种货币显示。", "The currency of the prices."),

@@ -18,6 +18,9 @@ mod names;
 mod next;
 pub mod numbers;
 mod oom;
+pub mod recipes;
+pub mod rig;
+pub mod several;
 pub mod share;
 
 pub use answer::{Answer, Tone, answer, cannot_estimate};

@@ -29,7 +29,7 @@ pub(super) fn accelerate_fsdp(job: &Job<'_>) -> Recipe {
         .pair("machine_rank", 0)
         .pair("main_training_function", "main")
         .pair("mixed_precision", job.precision())
-        .pair("num_machines", job.cards().div_ceil(8))
+        .pair("num_machines", job.machines().0)
         .pair("num_processes", job.cards());
     out.file("accelerate.yaml")
 }
@@ -71,6 +71,7 @@ pub(super) fn llama_factory(job: &Job<'_>) -> Recipe {
         .pair("per_device_train_batch_size", p.micro_batch)
         .pair("gradient_accumulation_steps", p.accumulation)
         .pair("num_train_epochs", p.epochs)
+        .pair("learning_rate", job.decimal_rate())
         .pair("optim", job.optimizer())
         .pair("bf16", job.precision() == "bf16")
         .pair("fp16", job.precision() == "fp16")
@@ -110,7 +111,7 @@ pub(super) fn axolotl(job: &Job<'_>) -> Recipe {
         .pair("micro_batch_size", p.micro_batch)
         .pair("gradient_accumulation_steps", p.accumulation)
         .pair("num_epochs", p.epochs.ceil())
-        .pair("learning_rate", if job.adapts() { "0.0002" } else { "0.00001" })
+        .pair("learning_rate", job.decimal_rate())
         .pair(
             "optimizer",
             match p.optimizer {
@@ -125,6 +126,16 @@ pub(super) fn axolotl(job: &Job<'_>) -> Recipe {
         .pair("output_dir", "out");
     if job.stage().is_some() {
         out.pair("deepspeed", "ds_config.json");
+    }
+    if job.fsdp() {
+        let sharding = p.hardware.sharding;
+        let version = if sharding == Sharding::Fsdp2 { 2 } else { 1 };
+        out.pair("fsdp_version", version)
+            .line("fsdp_config:")
+            .pair("  auto_wrap_policy", "TRANSFORMER_BASED_WRAP")
+            .pair("  state_dict_type", "SHARDED_STATE_DICT")
+            .pair("  offload_params", p.offload != crate::project::Offload::None)
+            .pair("  reshard_after_forward", sharding != Sharding::FsdpGrad);
     }
     out.file("train.yaml")
 }

@@ -2,30 +2,16 @@
 
 use super::select;
 use crate::advise::{growth, side_by_side, usual_sides, why_not};
+use crate::app::fold::fold;
 use crate::app::live::{click, part, when, words};
-use crate::app::page::{Page, page};
-use crate::text::{self, Message, labels};
+use crate::app::page::page;
+use crate::text::{self, labels};
 use leptos::prelude::*;
-use leptos::web_sys::HtmlDetailsElement;
 
 /// Most cards that stand side by side.
 const MOST: usize = 4;
 /// The steps of growth.
 const STEPS: [u32; 2] = [2, 10];
-
-fn fold(page: Page, test: &'static str, title: Message, open: RwSignal<bool>, body: AnyView) -> AnyView {
-    view! {
-        <details
-            class="fold"
-            data-testid=test
-            on:toggle=move |event| open.set(event_target::<HtmlDetailsElement>(&event).open())
-        >
-            <summary>{page.t(title)}</summary>
-            {body}
-        </details>
-    }
-    .into_any()
-}
 
 /// A question about one card.
 #[component]

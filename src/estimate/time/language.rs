@@ -205,6 +205,8 @@ fn run(project: &Project, s: &Shape, flash: bool) -> Workload {
         histogram: 0.0,
         model_parallel: false,
         band: 0.3,
+        cut: None,
+        wires: (crate::project::Wires::default(), ""),
     }
 }
 

@@ -1,8 +1,7 @@
 //! What several cards say to each other, and how fast.
 
 use crate::catalog::{Gpu, GpuFamily, Vendor};
-use crate::estimate::CARDS_PER_MACHINE;
-use crate::project::Sharding;
+use crate::project::{CARDS_PER_MACHINE, Interconnect, Network, Sharding, Wires};
 
 /// Share of a link's one-way rate that an all-reduce reaches. `NVLink` 4: 396 of 450 GB/s for a copy
 /// (stas00/ml-engineering, network), somewhat less for a ring.
@@ -28,10 +27,15 @@ pub(super) const STRAGGLERS: f64 = 0.03;
 
 /// One-way rate of the slot, bytes/s: 1.97 GB/s a lane for generation 4, doubling each generation.
 pub(super) fn pcie(gpu: &Gpu) -> f64 {
+    slot(gpu, 16.0)
+}
+
+/// The same in a slot of so many lanes.
+fn slot(gpu: &Gpu, most: f64) -> f64 {
     let (generation, lanes) = gpu.pcie.split_once('x').unwrap_or(("4.0", "16"));
     let generation: f64 = generation.trim().parse().unwrap_or(4.0);
     let lanes: f64 = lanes.trim().parse().unwrap_or(16.0);
-    1.97e9 * lanes * (generation - 4.0).exp2()
+    1.97e9 * lanes.min(most) * (generation - 4.0).exp2()
 }
 
 /// True where cards of this kind sit on an all-to-all fabric in one machine.
@@ -40,9 +44,18 @@ pub(super) fn has_fabric(gpu: &Gpu) -> bool {
     gpu.nvlink_gb_s.is_some_and(|g| g >= 240.0) && !gpu.id.contains("pcie") && !gpu.id.contains("nvl")
 }
 
-/// True where a fast link joins `count` cards: a fabric, or a bridge between two.
+/// True where a fast link usually joins `count` cards: a fabric, or a bridge between two.
 pub fn has_fast_link(gpu: &Gpu, count: u32) -> bool {
-    has_fabric(gpu) || (count == 2 && bridge(gpu).is_some())
+    is_fast(gpu, count, &Wires::default())
+}
+
+/// True where a fast link joins `count` cards that are wired like this.
+pub fn is_fast(gpu: &Gpu, count: u32, wires: &Wires) -> bool {
+    match wires.link {
+        Interconnect::Auto => has_fabric(gpu) || (count == 2 && bridge(gpu).is_some()),
+        Interconnect::NvLink => has_fabric(gpu) || (count == 2 && gpu.nvlink_gb_s.is_some()),
+        Interconnect::Pcie16 | Interconnect::Pcie8 | Interconnect::Pcie4 => false,
+    }
 }
 
 /// A bridge for two cards, where it is usual to have one. `GeForce` cards have the connector (3090) but not the bridge.
@@ -60,31 +73,41 @@ fn peer_to_peer(gpu: &Gpu) -> bool {
 }
 
 /// Rate at which a ring over `count` cards moves data past each card, bytes/s.
-pub(super) fn ring(gpu: &Gpu, count: u32) -> f64 {
-    let inside = if has_fabric(gpu) {
-        gpu.nvlink_gb_s.unwrap_or(0.0) / 2.0 * 1e9 * NVLINK_SHARE
-    } else if let (2, Some(nvlink)) = (count, bridge(gpu)) {
-        nvlink / 2.0 * 1e9 * NVLINK_SHARE
-    } else if peer_to_peer(gpu) {
-        pcie(gpu) * PCIE_SHARE
-    } else {
-        pcie(gpu) * HOST_SHARE
+pub(super) fn ring(gpu: &Gpu, count: u32, wires: &Wires, per_machine: u32) -> f64 {
+    let lanes = match wires.link {
+        Interconnect::Pcie8 => 8.0,
+        Interconnect::Pcie4 => 4.0,
+        Interconnect::Auto | Interconnect::NvLink | Interconnect::Pcie16 => 16.0,
     };
-    if count <= CARDS_PER_MACHINE { inside } else { inside.min(network(gpu)) }
+    let inside = match gpu.nvlink_gb_s {
+        Some(nvlink) if is_fast(gpu, count, wires) => nvlink / 2.0 * 1e9 * NVLINK_SHARE,
+        _ => slot(gpu, lanes) * if peer_to_peer(gpu) { PCIE_SHARE } else { HOST_SHARE },
+    };
+    if count <= per_machine { inside } else { inside.min(network(gpu, wires, per_machine)) }
 }
+
+/// Share of a network's rate that is left for the data.
+const NETWORK_SHARE: f64 = 0.85;
 
 /// Rate between machines, all network cards of one machine together, bytes/s. Usual builds: one 400 Gb/s card for each
 /// H100 or MI300, one 200 Gb/s card for each A100, 100 Gb/s for the machine elsewhere.
-fn network(gpu: &Gpu) -> f64 {
-    let gb_s = if has_fabric(gpu) {
-        let each = if gpu.nvlink_gb_s.unwrap_or(0.0) >= 800.0 { 50.0 } else { 25.0 };
-        each * f64::from(CARDS_PER_MACHINE)
-    } else if gpu.family == GpuFamily::Datacenter {
-        25.0
-    } else {
-        12.5
+fn network(gpu: &Gpu, wires: &Wires, per_machine: u32) -> f64 {
+    let cards = f64::from(per_machine.max(1));
+    let gb_s = match wires.network {
+        Network::Auto if has_fabric(gpu) => {
+            let each = if gpu.nvlink_gb_s.unwrap_or(0.0) >= 800.0 { 50.0 } else { 25.0 };
+            each * f64::from(CARDS_PER_MACHINE)
+        }
+        Network::Auto if gpu.family == GpuFamily::Datacenter => 25.0,
+        Network::Auto => 12.5,
+        Network::Ethernet1 => 0.125,
+        Network::Ethernet10 => 1.25,
+        Network::Ethernet25 => 3.125,
+        Network::Ethernet100 => 12.5,
+        Network::InfiniBand200 => 25.0 * cards,
+        Network::InfiniBand400 => 50.0 * cards,
     };
-    gb_s * 1e9 * 0.85
+    gb_s * 1e9 * NETWORK_SHARE
 }
 
 /// What a step sends.

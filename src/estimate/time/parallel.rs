@@ -7,9 +7,6 @@ use crate::estimate::{Bottleneck, CannotEstimate, TimeEstimate};
 use crate::project::{Checkpointing, Parallel, Project, Sharding};
 use crate::units::{Flops, Seconds};
 
-/// Network cards of a machine are shared out among its cards: each has its own.
-const NETWORK_SHARE: f64 = 1.0 / 8.0;
-
 /// Sizes that the traffic between the parts goes by.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cut {
@@ -51,6 +48,8 @@ pub fn cut(
     let (tensor, pipeline, context) = (of(parallel.tensor), of(parallel.pipeline), of(parallel.context));
     let model_cards = tensor * pipeline * context;
     let data = f64::from(parallel.data(count));
+    let wires = load.wires(gpu);
+    let per_machine = wires.per_machine(count);
     let arithmetic = (load.products / (rate * load.product_speed) + load.attention / core_rate) / model_cards;
     let traffic = load.traffic / card::traffic_rate(gpu) / model_cards;
     let start = load.kernels * KERNEL_START_S / pipeline;
@@ -59,7 +58,8 @@ pub fn cut(
     // same; they stand between products that need them.
     let between_parts = if tensor > 1.0 {
         let all_reduce = 2.0 * (tensor - 1.0) / tensor * sizes.stream / context;
-        2.0 * all_reduce * sizes.passes * sizes.layers / pipeline / link::ring(gpu, parallel.tensor)
+        let ring = link::ring(gpu, parallel.tensor, &wires, per_machine);
+        2.0 * all_reduce * sizes.passes * sizes.layers / pipeline / ring
     } else {
         0.0
     };
@@ -71,8 +71,9 @@ pub fn cut(
     let over_data = if data * context > 1.0 {
         let share = (data * context - 1.0) / (data * context);
         let local = share * load.trained * (load.gradient_bytes + 2.0) / (tensor * pipeline);
-        let machine = model_cards * data <= f64::from(crate::estimate::CARDS_PER_MACHINE);
-        let rate = link::ring(gpu, count) * if machine { 1.0 } else { NETWORK_SHARE };
+        // Network cards of a machine are shared out among its cards: each has its own.
+        let machine = model_cards * data <= f64::from(per_machine);
+        let rate = link::ring(gpu, count, &wires, per_machine) / if machine { 1.0 } else { f64::from(per_machine) };
         let once = local / rate;
         // Divided gradients are summed after every micro-batch, behind the backward of the next.
         let each = if sharding.divides().1 { (load.accumulation - 1.0).max(0.0) } else { 0.0 };
@@ -99,6 +100,7 @@ pub fn cut(
             Bottleneck::Compute
         },
         mfu: flops / (step * peak * f64::from(count.max(1))),
+        between: Seconds(load.accumulation * between_parts * (1.0 + bubble) + over_data),
     })
 }
 

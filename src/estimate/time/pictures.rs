@@ -161,6 +161,8 @@ fn run(project: &Project, pass: &Pass) -> Workload {
         from_host: 0.0,
         model_parallel: false,
         band: pass.band,
+        cut: None,
+        wires: (crate::project::Wires::default(), ""),
     }
 }
 

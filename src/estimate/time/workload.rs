@@ -1,10 +1,12 @@
 //! What one step of a project asks of a card: products, traffic, kernels. The card itself plays no part yet.
 
 use super::card::Arithmetic;
-use super::{language, pictures};
-use crate::catalog::{Architecture, Catalog};
+use super::{Cut, language, pictures};
+use crate::catalog::{Architecture, Catalog, Gpu};
 use crate::estimate::CannotEstimate;
-use crate::project::{Field, Framework, Method, Offload, Optimizer, OptimizerImpl, Precision, Project};
+use crate::project::{
+    Field, Framework, Method, Offload, Optimizer, OptimizerImpl, Parallel, Precision, Project, Wires,
+};
 
 /// One micro-batch on one card, and what an optimizer step adds.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -55,6 +57,10 @@ pub struct Workload {
     pub model_parallel: bool,
     /// Relative half-width of the error band on one card.
     pub band: f64,
+    /// How the model is cut over cards, with the sizes of what then travels; `None` where it is not.
+    pub cut: Option<(Parallel, Cut)>,
+    /// What joins the cards that the project names, and the id of those; others are joined as is usual.
+    pub wires: (Wires, &'static str),
 }
 
 impl Workload {
@@ -90,6 +96,12 @@ impl Workload {
             }
         };
         load.add_optimizer(project);
+        let parallel = project.hardware.parallel;
+        if parallel.model() > 1 {
+            let sizes = project.language(catalog).map(|model| Cut::of(project, &model));
+            load.cut = sizes.map(|sizes| (parallel, sizes));
+        }
+        load.wires = (project.hardware.wires, catalog.gpu(&project.hardware.gpu).map_or("", |gpu| gpu.id));
         load.model_parallel = matches!(project.framework, Framework::Megatron | Framework::Torchtitan);
         if [load.products, load.traffic, load.optimizer].iter().all(|x| x.is_finite()) {
             Ok(load)
@@ -113,6 +125,12 @@ impl Workload {
     pub fn with_fp8(mut self) -> Self {
         self.arithmetic = Arithmetic::Fp8;
         self
+    }
+
+    /// What joins cards of this kind.
+    pub(super) fn wires(&self, gpu: &Gpu) -> Wires {
+        let (wires, of) = self.wires;
+        if of == gpu.id { wires } else { Wires::default() }
     }
 
     fn add_optimizer(&mut self, project: &Project) {

@@ -1,0 +1,74 @@
+//! Megatron-LM's pre-training script, for models that are cut over cards.
+
+use super::{Job, Lines, Recipe, launch};
+use crate::advise::plan::samples_per_step;
+use crate::project::{Checkpointing, Sharding};
+
+/// `pretrain_gpt.py` with the model, the cut and the batch (NVIDIA/Megatron-LM, `megatron/training/arguments.py`).
+pub(super) fn pretrain(job: &Job<'_>) -> Option<Recipe> {
+    let p = job.project;
+    let model = job.model.language()?;
+    // Encoders have a script of their own, and adapters none.
+    if job.adapts() || job.kind() != crate::catalog::LanguageKind::Decoder {
+        return None;
+    }
+    let cut = p.hardware.parallel;
+    let mut options: Vec<String> = Vec::new();
+    let mut option = |key: &str, value: &dyn std::fmt::Display| options.push(format!("--{key} {value}"));
+    option("tensor-model-parallel-size", &cut.tensor);
+    option("pipeline-model-parallel-size", &cut.pipeline);
+    if cut.context > 1 {
+        option("context-parallel-size", &cut.context);
+    }
+    if cut.pipeline > 1 && cut.chunks > 1 {
+        option("num-virtual-stages-per-pipeline-rank", &cut.chunks);
+    }
+    option("num-layers", &model.layers);
+    option("hidden-size", &model.hidden);
+    option("ffn-hidden-size", &model.intermediate);
+    option("num-attention-heads", &model.heads);
+    if model.kv_heads < model.heads {
+        option("group-query-attention --num-query-groups", &model.kv_heads);
+    }
+    if model.moe_experts > 0 {
+        option("num-experts", &model.moe_experts);
+        option("moe-router-topk", &model.moe_active.max(1));
+        option("expert-model-parallel-size", &cut.expert);
+    }
+    option("seq-length", &p.sequence);
+    option("max-position-embeddings", &p.sequence);
+    option("micro-batch-size", &p.micro_batch);
+    option("global-batch-size", &samples_per_step(p));
+    option("train-samples", &((p.samples as f64 * p.epochs) as u64).max(1));
+    option("lr", &job.learning_rate());
+    option("tokenizer-type HuggingFaceTokenizer --tokenizer-model", &job.repository());
+    option("data-path", &"my_data_text_document");
+    option("save", &"out");
+    if cut.tensor > 1 {
+        options.push("--sequence-parallel".to_owned());
+    }
+    if job.precision() != "no" {
+        options.push(format!("--{}", job.precision()));
+    }
+    if p.hardware.sharding != Sharding::Ddp {
+        options.push("--use-distributed-optimizer".to_owned());
+    }
+    match p.checkpointing {
+        Checkpointing::Off => {}
+        Checkpointing::Selective => options.push("--recompute-granularity selective".to_owned()),
+        Checkpointing::PerBlock | Checkpointing::Offloaded => {
+            options.push("--recompute-granularity full --recompute-method uniform --recompute-num-layers 1".to_owned());
+        }
+    }
+    if model.gated {
+        options.push("--swiglu --disable-bias-linear".to_owned());
+    }
+    if model.norm.eq_ignore_ascii_case("rmsnorm") {
+        options.push("--normalization RMSNorm --position-embedding-type rope".to_owned());
+    }
+    if !model.tied_embeddings {
+        options.push("--untie-embeddings-and-output-weights".to_owned());
+    }
+    let line = launch::torchrun_line(job, "pretrain_gpt.py");
+    Some(Lines::default().line(format!("{line} \\\n    {}", options.join(" \\\n    "))).file("run.sh"))
+}

@@ -1,0 +1,199 @@
+//! Short scripts in Python that train: transformers with PEFT and bitsandbytes, Unsloth with TRL.
+
+use super::{Job, Lines, Recipe};
+use crate::catalog::LanguageKind;
+use crate::project::{Attention, LoraTargets, LossKernel, Method, Objective};
+
+/// `True` and `False` as Python has them.
+const fn python(yes: bool) -> &'static str {
+    if yes { "True" } else { "False" }
+}
+
+fn import(out: &mut Lines, package: &str, names: &[&str]) {
+    out.line(format!("from {package} import {}", names.join(", ")));
+}
+
+/// `Trainer` and `TrainingArguments` of transformers with PEFT and bitsandbytes (transformers, "Trainer").
+pub(super) fn trainer(job: &Job<'_>) -> Recipe {
+    let p = job.project;
+    let scratch = p.method == Method::Scratch;
+    let (class, task) = match job.kind() {
+        LanguageKind::Decoder => ("AutoModelForCausalLM", "CAUSAL_LM"),
+        LanguageKind::Encoder => ("AutoModelForSequenceClassification", "SEQ_CLS"),
+        LanguageKind::EncoderDecoder => ("AutoModelForSeq2SeqLM", "SEQ_2_SEQ_LM"),
+    };
+    let collator = match job.kind() {
+        LanguageKind::Decoder => "DataCollatorForLanguageModeling",
+        LanguageKind::Encoder => "DataCollatorWithPadding",
+        LanguageKind::EncoderDecoder => "DataCollatorForSeq2Seq",
+    };
+    let mut out = Lines::default();
+    out.line("import torch");
+    import(&mut out, "datasets", &["load_dataset"]);
+    if job.adapts() {
+        import(&mut out, "peft", &["LoraConfig", "get_peft_model"]);
+        if job.four_bit() {
+            import(&mut out, "peft", &["prepare_model_for_kbit_training"]);
+        }
+    }
+    let mut names = vec![class, "AutoTokenizer", collator, "Trainer", "TrainingArguments"];
+    if job.four_bit() {
+        names.push("BitsAndBytesConfig");
+    }
+    if scratch {
+        names.push("AutoConfig");
+    }
+    names.sort_unstable();
+    import(&mut out, "transformers", &names);
+    arguments(job, &mut out);
+    model(job, class, scratch, &mut out);
+    if job.adapts() {
+        adapters(job, task, &mut out);
+    }
+    out.line("")
+        .line(format!("tokenizer = AutoTokenizer.from_pretrained(\"{}\")", job.repository()))
+        .line("tokenizer.pad_token = tokenizer.pad_token or tokenizer.eos_token")
+        .line("rows = load_dataset(\"json\", data_files=\"my_data.jsonl\", split=\"train\")")
+        .line("rows = rows.map(")
+        .line(format!("    lambda row: tokenizer(row[\"text\"], truncation=True, max_length={}),", p.sequence))
+        .line(match job.kind() {
+            LanguageKind::Encoder => "    remove_columns=[\"text\"],",
+            _ => "    remove_columns=rows.column_names,",
+        })
+        .line(")")
+        .line(match job.kind() {
+            LanguageKind::Decoder => "collator = DataCollatorForLanguageModeling(tokenizer, mlm=False)",
+            LanguageKind::Encoder => "collator = DataCollatorWithPadding(tokenizer)",
+            LanguageKind::EncoderDecoder => "collator = DataCollatorForSeq2Seq(tokenizer, model=model)",
+        })
+        .line("Trainer(model=model, args=args, train_dataset=rows, data_collator=collator).train()")
+        .line("model.save_pretrained(\"out\")");
+    out.file("train.py")
+}
+
+fn arguments(job: &Job<'_>, out: &mut Lines) {
+    let p = job.project;
+    out.line("").line("args = TrainingArguments(");
+    let mut argument = |key: &str, value: String| {
+        out.line(format!("    {key}={value},"));
+    };
+    argument("output_dir", "\"out\"".to_owned());
+    argument("per_device_train_batch_size", p.micro_batch.to_string());
+    argument("gradient_accumulation_steps", p.accumulation.to_string());
+    argument("num_train_epochs", p.epochs.to_string());
+    argument("learning_rate", job.learning_rate().to_owned());
+    argument("optim", format!("\"{}\"", job.optimizer()));
+    argument("bf16", python(job.precision() == "bf16").to_owned());
+    argument("fp16", python(job.precision() == "fp16").to_owned());
+    argument("gradient_checkpointing", python(job.recomputes() && !job.fsdp()).to_owned());
+    if job.recomputes() && !job.fsdp() {
+        argument("gradient_checkpointing_kwargs", "{\"use_reentrant\": False}".to_owned());
+    }
+    if p.loss == LossKernel::Fused {
+        argument("use_liger_kernel", python(true).to_owned());
+    }
+    if job.stage().is_some() {
+        argument("deepspeed", "\"ds_config.json\"".to_owned());
+    }
+    out.line(")");
+}
+
+fn model(job: &Job<'_>, class: &str, scratch: bool, out: &mut Lines) {
+    let p = job.project;
+    if job.four_bit() {
+        out.line("quantization = BitsAndBytesConfig(")
+            .line("    load_in_4bit=True,")
+            .line("    bnb_4bit_quant_type=\"nf4\",")
+            .line("    bnb_4bit_use_double_quant=True,")
+            .line(format!("    bnb_4bit_compute_dtype=torch.{},", job.half()));
+        if job.fsdp() || job.stage() == Some(3) {
+            // Divided weights are of one format (PEFT, "Fully Sharded Data Parallel").
+            out.line(format!("    bnb_4bit_quant_storage=torch.{},", job.half()));
+        }
+        out.line(")");
+    }
+    let attention = match p.attention {
+        Attention::Eager | Attention::Math => "eager",
+        Attention::Flash => "flash_attention_2",
+        Attention::Auto | Attention::Efficient => "sdpa",
+    };
+    if scratch {
+        out.line(format!("model = {class}.from_config("))
+            .line(format!("    AutoConfig.from_pretrained(\"{}\"),", job.repository()));
+    } else {
+        out.line(format!("model = {class}.from_pretrained(")).line(format!("    \"{}\",", job.repository()));
+    }
+    out.line(format!("    dtype=torch.{},", job.weights())).line(format!("    attn_implementation=\"{attention}\","));
+    if job.four_bit() {
+        out.line("    quantization_config=quantization,");
+    }
+    out.line(")");
+}
+
+fn adapters(job: &Job<'_>, task: &str, out: &mut Lines) {
+    let p = job.project;
+    // FSDP and ZeRO-3 want all weights in one format, which the preparation would break.
+    if job.four_bit() && !job.fsdp() && job.stage() != Some(3) {
+        out.line("model = prepare_model_for_kbit_training(model)");
+    }
+    let targets = match p.lora.targets {
+        LoraTargets::QV => "[\"q_proj\", \"v_proj\"]",
+        LoraTargets::Attention => "[\"q_proj\", \"k_proj\", \"v_proj\", \"o_proj\"]",
+        LoraTargets::AllLinear | LoraTargets::AllLinearAndHead => "\"all-linear\"",
+    };
+    out.line("model = get_peft_model(model, LoraConfig(")
+        .line(format!("    r={},", p.lora.rank))
+        .line(format!("    lora_alpha={},", p.lora.rank.saturating_mul(2)))
+        .line(format!("    lora_dropout={},", p.lora.dropout))
+        .line(format!("    target_modules={targets},"))
+        .line(format!("    task_type=\"{task}\","))
+        .line("))");
+    if job.recomputes() {
+        // With frozen embeddings nothing would need a gradient at the first checkpoint.
+        out.line("model.enable_input_require_grads()");
+    }
+}
+
+/// Unsloth's two calls and TRL's trainer (unsloth.ai, "Fine-tuning guide").
+pub(super) fn unsloth(job: &Job<'_>) -> Recipe {
+    let p = job.project;
+    let preferences = p.objective != Objective::Likelihood;
+    let (config, trainer) = if preferences { ("DPOConfig", "DPOTrainer") } else { ("SFTConfig", "SFTTrainer") };
+    let mut out = Lines::default();
+    // Unsloth goes first: it patches the others.
+    import(&mut out, "unsloth", &["FastLanguageModel"]);
+    import(&mut out, "datasets", &["load_dataset"]);
+    import(&mut out, "trl", &[config, trainer]);
+    out.line("")
+        .line("model, tokenizer = FastLanguageModel.from_pretrained(")
+        .line(format!("    model_name=\"{}\",", job.repository()))
+        .line(format!("    max_seq_length={},", p.sequence))
+        .line(format!("    load_in_4bit={},", python(job.four_bit())))
+        .line(format!("    full_finetuning={},", python(!job.adapts())))
+        .line(")");
+    if job.adapts() {
+        out.line("model = FastLanguageModel.get_peft_model(")
+            .line("    model,")
+            .line(format!("    r={},", p.lora.rank))
+            .line(format!("    lora_alpha={},", p.lora.rank))
+            .line(format!("    lora_dropout={},", p.lora.dropout))
+            .line(format!("    use_gradient_checkpointing={},", if job.recomputes() { "\"unsloth\"" } else { "False" }))
+            .line(")");
+    }
+    out.line("")
+        .line(format!("args = {config}("))
+        .line("    output_dir=\"out\",")
+        .line(format!("    max_length={},", p.sequence))
+        .line(format!("    per_device_train_batch_size={},", p.micro_batch))
+        .line(format!("    gradient_accumulation_steps={},", p.accumulation))
+        .line(format!("    num_train_epochs={},", p.epochs))
+        .line(format!("    learning_rate={},", job.learning_rate()))
+        .line(format!("    optim=\"{}\",", job.optimizer()))
+        .line(format!("    bf16={},", python(job.precision() == "bf16")))
+        .line(format!("    fp16={},", python(job.precision() == "fp16")))
+        .line(")")
+        .line("rows = load_dataset(\"json\", data_files=\"my_data.jsonl\", split=\"train\")")
+        .line(format!("{trainer}(model=model, args=args, train_dataset=rows, processing_class=tokenizer).train()"))
+        .line("model.save_pretrained(\"out\")");
+    out.file("train.py")
+}

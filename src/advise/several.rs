@@ -1,0 +1,127 @@
+//! Several cards for one project: what each of them holds under every way to share it, what main memory that takes, and
+//! how much of the added speed is left over.
+
+use super::engine::{Engine, Estimates, Need, accumulation, divides, on};
+use super::plan::{MOST_CARDS, smallest_count};
+use crate::catalog::{Catalog, Gpu};
+use crate::estimate::time::has_flash;
+use crate::estimate::{CannotEstimate, TimeEstimate};
+use crate::project::{Offload, Project, Sharding};
+use crate::units::Bytes;
+
+/// The ways that are shown, those that hold most on a card first.
+const WAYS: [Sharding; 7] = [
+    Sharding::Ddp,
+    Sharding::Zero1,
+    Sharding::Zero2,
+    Sharding::Zero3,
+    Sharding::Fsdp2,
+    Sharding::Zero3Offload,
+    Sharding::DeviceMap,
+];
+
+/// One way to share a project.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sharing {
+    /// Which.
+    pub sharding: Sharding,
+    /// What each card needs.
+    pub card: Bytes,
+    /// Fits also at the upper end of the error band.
+    pub fits: bool,
+    /// Fits inside the error band.
+    pub tight: bool,
+    /// Main memory that one machine needs for all its cards.
+    pub host: Bytes,
+    /// Time of the run.
+    pub time: Option<TimeEstimate>,
+    /// Speed over that of as many single cards, 0 to 1.
+    pub efficiency: Option<f64>,
+    /// The project is set to it.
+    pub chosen: bool,
+    /// The project on these cards in this way.
+    pub project: Project,
+}
+
+/// Several cards for one project.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Several {
+    /// How many.
+    pub count: u32,
+    /// Machines that they stand in.
+    pub machines: u32,
+    /// What one card alone would need.
+    pub alone: Bytes,
+    /// The ways, those that hold most on a card first.
+    pub sharings: Vec<Sharing>,
+    /// The library only knows full copies.
+    pub copies_only: bool,
+    /// The smallest number of these cards on which the project fits in some way, by powers of two; one where one does.
+    pub smallest: Option<u32>,
+    /// Cards that the cut of the model leaves over.
+    pub idle: u32,
+}
+
+/// What `count` cards of this kind make of a project.
+pub fn several(project: &Project, gpu: &Gpu, count: u32, catalog: &Catalog) -> Result<Several, CannotEstimate> {
+    let count = count.clamp(1, MOST_CARDS);
+    let engine = Estimates::of(catalog);
+    let single = on(project, gpu, 1, Sharding::Ddp);
+    let alone = engine.memory(&single, Some(gpu))?;
+    let load = engine.workload(&single, has_flash(gpu));
+    let samples_a_second =
+        |time: &TimeEstimate, project: &Project| super::plan::samples_per_step(project) as f64 / time.step.0;
+    let base = load.as_ref().ok().and_then(|l| l.on(gpu, 1, Sharding::Ddp).ok()).map(|t| samples_a_second(&t, &single));
+    let own = project.hardware.gpu == gpu.id && project.hardware.count == count;
+    let copies_only = !divides(project);
+    let mut sharings = Vec::new();
+    let also = (own && !WAYS.contains(&project.hardware.sharding)).then_some(project.hardware.sharding);
+    for sharding in WAYS.into_iter().chain(also.filter(|s| *s != Sharding::Auto)) {
+        // States of adapters are too small for dividing them alone to gain anything.
+        let idle = project.method.is_adapter() && matches!(sharding, Sharding::Zero1 | Sharding::Zero2);
+        if idle || (copies_only && sharding != Sharding::Ddp) {
+            continue;
+        }
+        let mut there = on(project, gpu, count, sharding);
+        if sharding == Sharding::DeviceMap {
+            // One micro-batch goes through all cards.
+            there.accumulation = accumulation(project, 1);
+            there.hardware.parallel = crate::project::Parallel::default();
+        }
+        let Ok(memory) = engine.memory(&there, Some(gpu)) else { continue };
+        let time = engine.workload(&there, has_flash(gpu)).and_then(|l| l.on(gpu, count, sharding)).ok();
+        let speed = time.as_ref().map(|t| samples_a_second(t, &there));
+        let need = Need::of(&memory);
+        sharings.push(Sharing {
+            sharding,
+            card: memory.card,
+            fits: need.fits(gpu.usable),
+            tight: need.is_tight(gpu.usable),
+            host: memory.host,
+            time,
+            efficiency: speed.zip(base).map(|(speed, base)| (speed / base / f64::from(count)).min(1.0)),
+            chosen: own && project.hardware.sharding == sharding,
+            project: there,
+        });
+    }
+    let per_machine = on(project, gpu, count, Sharding::Ddp).hardware.per_machine();
+    let used = project.hardware.parallel.on(count).model();
+    let wanted = project.hardware.parallel.model();
+    let smallest = if Need::of(&alone).fits(gpu.usable) { Some(1) } else { smallest_count(project, gpu, catalog) };
+    Ok(Several {
+        count,
+        machines: count.div_ceil(per_machine),
+        alone: alone.card,
+        sharings,
+        copies_only,
+        smallest,
+        idle: if own && used != wanted { u32::try_from(u64::from(count) % wanted).unwrap_or(0) } else { 0 },
+    })
+}
+
+/// Whether more than one card deserves a look without being asked for: several are owned, or one is too small for the
+/// project whatever is changed about it.
+pub fn wants_several(project: &Project, advice: &super::Advice) -> bool {
+    let short = matches!(advice.verdict, super::Verdict::RunsOut { .. });
+    project.hardware.count > 1 || project.offload != Offload::None || (short && advice.make_it_fit.is_none())
+}

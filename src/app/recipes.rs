@@ -1,0 +1,123 @@
+//! Files ready to run, for each library that trains such a model.
+
+use super::fold::fold;
+use super::live::{click, part, words};
+use super::page::{Page, page};
+use super::share::{copy, download};
+use crate::advise::recipe::{Recipe, libraries, recipes};
+use crate::project::{Choice, Field, Framework, Project};
+use crate::text::{self, Lang, labels, recipes as say};
+use gloo::timers::callback::Timeout;
+use leptos::html::Textarea;
+use leptos::prelude::*;
+
+/// Milliseconds for which "copied" is shown.
+const SHOWN: u32 = 2000;
+
+/// The files, with a tab for each library.
+#[component]
+pub(super) fn Recipes() -> AnyView {
+    let page = page();
+    let open = RwSignal::new(false);
+    let asked = RwSignal::new(None::<Framework>);
+    let offered =
+        Memo::new(move |_| if open.get() { page.project.with(|p| libraries(p, page.catalog)) } else { Vec::new() });
+    // The library that was asked for, the project's own, or the usual one.
+    let chosen = Memo::new(move |_| {
+        let own = page.project.with(|p| p.framework);
+        let wanted = asked.get();
+        offered.with(|all| [wanted, Some(own)].into_iter().flatten().find(|f| all.contains(f)).or(all.first().copied()))
+    });
+    let files = Memo::new(move |_| {
+        let framework = chosen.get()?;
+        Some(page.project.with(|p| recipes(&Project { framework, ..p.clone() }, page.catalog)))
+    });
+    let tabs = part(move || {
+        let (lang, chosen) = (page.lang.get(), chosen.get());
+        let tab = |framework: &Framework| {
+            let framework = *framework;
+            view! {
+                <button
+                    type="button"
+                    data-testid=format!("library-{}", framework.id())
+                    aria-pressed=(chosen == Some(framework)).to_string()
+                    on:click=click(move || asked.set(Some(framework)))
+                >
+                    {text::choice(lang, Field::Framework, framework.id()).to_string()}
+                </button>
+            }
+            .into_any()
+        };
+        offered.with(|all| all.iter().map(tab).collect::<Vec<_>>().into_any())
+    });
+    let note = words(move || {
+        let (lang, own) = (page.lang.get(), page.project.with(|p| p.framework));
+        match chosen.get() {
+            None => say::NONE.text(lang).to_string(),
+            Some(library) if library != own => say::other(lang, text::choice(lang, Field::Framework, own.id())),
+            Some(_) => String::new(),
+        }
+    });
+    let shown = part(move || {
+        let lang = page.lang.get();
+        files.with(|f| f.iter().flatten().map(|r| file(page, lang, r)).collect::<Vec<_>>().into_any())
+    });
+    let body = view! {
+        <div class="recipes">
+            <p class="quiet">{page.t(say::NOTE)}</p>
+            <div class="tabs" role="group" aria-label=page.t(say::LIBRARY)>{tabs}</div>
+            <p class="quiet">{note}</p>
+            {shown}
+        </div>
+    };
+    fold(page, "recipes", say::RECIPES, open, body.into_any())
+}
+
+fn file(page: Page, lang: Lang, recipe: &Recipe) -> AnyView {
+    let (name, text) = (recipe.file, recipe.text.clone());
+    let area = NodeRef::<Textarea>::new();
+    let copied = RwSignal::new(false);
+    let take = move || {
+        let Some(area) = area.get_untracked() else { return };
+        copy(&area);
+        copied.set(true);
+        Timeout::new(SHOWN, move || {
+            copied.try_set(false);
+        })
+        .forget();
+    };
+    let word = words(move || {
+        let message = if copied.get() { labels::COPIED } else { labels::COPY };
+        message.text(page.lang.get()).to_string()
+    });
+    let lines = text.lines().count().clamp(2, 24);
+    let id = format!("file-{name}");
+    let saved = text.clone();
+    view! {
+        <div class="recipe">
+            <div class="recipe-head">
+                <label for=id.clone()><code>{name}</code></label>
+                <span class="quiet">{say::purpose(name).text(lang)}</span>
+                <button type="button" data-testid=format!("copy-{id}") on:click=click(take)>{word}</button>
+                <button
+                    type="button"
+                    data-testid=format!("download-{name}")
+                    on:click=click(move || download(name, &saved))
+                >
+                    {say::DOWNLOAD.text(lang)}
+                </button>
+            </div>
+            <textarea
+                node_ref=area
+                id=id.clone()
+                data-testid=id
+                readonly
+                rows=lines.to_string()
+                spellcheck="false"
+                wrap="off"
+                prop:value=text
+            ></textarea>
+        </div>
+    }
+    .into_any()
+}

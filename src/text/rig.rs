@@ -1,0 +1,247 @@
+//! A machine of one's own, as a list to be ticked off.
+
+use super::numbers::{money, plain, whole};
+use super::{Lang, Message, both, say};
+use crate::advise::rig::{Case, Check, Circuit, Cooling, Noise, Platform, Rig};
+use crate::units::Money;
+
+/// The fold.
+pub const RIG: Message = both!("自己装机：电源、主板、散热", "Your own machine: power, board, cooling");
+/// The list.
+pub const LIST: Message = both!("买之前逐条核对", "Check before you buy");
+/// To paper.
+pub const PRINT: Message = both!("打印清单", "Print the list");
+/// Where renting is better.
+pub const RENT_INSTEAD: Message = both!("什么时候租更好", "When renting is better");
+/// The card draws an unknown power.
+pub const UNKNOWN_POWER: Message =
+    both!("这张卡没有公开功耗，列不出清单。", "The power of this card is not published: there is no list.");
+
+/// The heading of a list: `2 × RTX 3090`.
+pub fn of(lang: Lang, count: u32, card: &str) -> String {
+    say!(lang, "{count} 张 {card} 的整机", "A machine for {count} x {card}")
+}
+
+/// What it draws, and what that costs in a month.
+pub fn power(lang: Lang, rig: &Rig, price: Money, hours_a_week: f64) -> String {
+    let wall = whole((rig.wall_w / 10.0).round() * 10.0);
+    let kwh = whole(rig.month_kwh.round());
+    let all = money(lang, Money { amount: rig.month_kwh * price.amount, ..price }, false);
+    // A month of thirty days holds 720 hours.
+    let part = rig.month_kwh * (hours_a_week * 30.0 / 7.0 / 720.0).min(1.0);
+    let (some, week) = (money(lang, Money { amount: part * price.amount, ..price }, false), plain(hours_a_week));
+    let rate = money(lang, price, false);
+    say!(
+        lang,
+        "满载从墙上取 {wall} W。日夜不停一个月 {kwh} 度电，{all}；每周用 {week} 小时是 {some}（每度 {rate}）。",
+        "It draws {wall} W from the wall under load. Day and night that is {kwh} kWh a month, {all}; at {week} hours a week {some} ({rate} a kWh)."
+    )
+}
+
+/// The name of a circuit.
+pub const fn circuit(circuit: Circuit) -> Message {
+    match circuit {
+        Circuit::Us15A => both!("美国 15 A / 120 V", "US 15 A at 120 V"),
+        Circuit::Us20A => both!("美国 20 A / 120 V", "US 20 A at 120 V"),
+        Circuit::China10A => both!("中国 10 A 插座 / 220 V", "China 10 A socket at 220 V"),
+        Circuit::China16A => both!("中国 16 A 空调插座 / 220 V", "China 16 A socket at 220 V"),
+        Circuit::Europe16A => both!("欧洲 16 A / 230 V", "Europe 16 A at 230 V"),
+    }
+}
+
+/// One line: what, and what to look at.
+pub fn check(lang: Lang, check: &Check) -> Option<(&'static str, String)> {
+    let (name, detail) = match check {
+        Check::PowerSupply { watts, supplies } => {
+            let all = whole(*watts);
+            let detail = if *supplies > 1 {
+                say!(
+                    lang,
+                    "合计 {all} W，分成 {supplies} 个，同时开关；已按板卡功耗之和加 25% 余量，留给瞬间尖峰。",
+                    "{all} W in all, as {supplies} supplies switched together; a quarter over the sum, for spikes."
+                )
+            } else {
+                say!(
+                    lang,
+                    "{all} W，80 PLUS 金牌以上；已按板卡功耗之和加 25% 余量，留给瞬间尖峰。",
+                    "{all} W, 80 PLUS Gold or better; a quarter over the sum, for spikes."
+                )
+            };
+            (both!("电源", "Power supply"), detail)
+        }
+        Check::TwelveVolt { cables } => (
+            both!("供电线", "Cables"),
+            say!(
+                lang,
+                "每张卡一根 16 针线（12VHPWR 或 12V-2x6），一共 {cables} 根；用 ATX 3 电源自带的，插到底，别急弯。",
+                "A 16-pin cable (12VHPWR or 12V-2x6) for each card, {cables} in all, from an ATX 3 supply; push it home, no sharp bends."
+            ),
+        ),
+        // Circuits are told together.
+        Check::Wall(_) => return None,
+        Check::NoCircuit => (
+            both!("插座", "Wall circuit"),
+            say!(
+                lang,
+                "普通的一路插座都带不动：要分两路，或请电工拉专线。",
+                "No ordinary circuit carries it: two circuits, or an electrician."
+            ),
+        ),
+        Check::Board(platform) => (
+            both!("主板", "Board"),
+            match platform {
+                Platform::Desktop => {
+                    say!(lang, "任何台式主板的第一条 x16 插槽。", "The first x16 slot of any desktop board.")
+                }
+                Platform::DesktopTwoSlots => say!(
+                    lang,
+                    "要写明能拆成 x8 + x8 的台式主板（两条都接处理器），或工作站平台给两条 x16。",
+                    "A desktop board that splits into x8 and x8, both from the processor; or a workstation with two x16."
+                ),
+                Platform::Workstation => say!(
+                    lang,
+                    "Threadripper、Xeon W 或 EPYC：64 到 128 条 PCIe 通道，四条 x16 插槽。",
+                    "Threadripper, Xeon W or EPYC: 64 to 128 lanes and four x16 slots."
+                ),
+                Platform::Server => say!(
+                    lang,
+                    "双路服务器主板，带 PCIe 交换芯片。",
+                    "A server board with two processors and PCIe switches."
+                ),
+            },
+        ),
+        Check::Slots(slots) => (
+            both!("槽位", "Slots"),
+            say!(
+                lang,
+                "卡一共占 {slots} 个槽位的厚度，量一量插槽间距。",
+                "The cards cover {slots} slots: measure the gaps between them."
+            ),
+        ),
+        Check::Case(case) => (
+            both!("机箱", "Case"),
+            match case {
+                Case::Tower => say!(
+                    lang,
+                    "中塔以上，前后都有进出风，量好卡长。",
+                    "A mid tower or larger with air from front to back; mind the length of the card."
+                ),
+                Case::OpenFrame => say!(
+                    lang,
+                    "超过 ATX 主板的 7 个槽位：开放式机架加延长线，或 8 槽以上的大机箱。",
+                    "More than the seven slots of ATX: an open frame with risers, or a case with eight slots and more."
+                ),
+                Case::Rack => say!(lang, "4U 机架服务器。", "A rack server of 4U."),
+            },
+        ),
+        Check::Cool(cooling) => (
+            both!("散热", "Cooling"),
+            match cooling {
+                Cooling::OwnFans => say!(lang, "卡自己的风扇就够，机箱要通风。", "Their own fans do, in an airy case."),
+                Cooling::RisersOrBlowers => say!(
+                    lang,
+                    "三槽厚的卡并排会闷住：隔开装，用延长线，或换涡轮、水冷版；把功耗限到八成，慢不了多少。",
+                    "Thick cards side by side choke: space them out, use risers, or take blower or water-cooled ones. A power limit of 80 % costs little speed."
+                ),
+                Cooling::ServerAir => {
+                    say!(lang, "被动散热，要服务器的强风道。", "Passive: needs the air stream of a server.")
+                }
+            },
+        ),
+        Check::Memory(bytes) => {
+            let gb = whole(bytes.gib());
+            (
+                both!("内存", "Main memory"),
+                say!(
+                    lang,
+                    "{gb} GB：显存合计的两倍，或这个训练自己要的，取大的。",
+                    "{gb} GB: twice the memory of the cards, or what this run itself needs, whichever is more."
+                ),
+            )
+        }
+        Check::Disk { gb } => {
+            let size = if *gb >= 1000 { format!("{} TB", gb / 1000) } else { format!("{gb} GB") };
+            (
+                both!("硬盘", "Disk"),
+                say!(
+                    lang,
+                    "NVMe {size}，放系统、模型和三份检查点；数据集另算。",
+                    "NVMe of {size} for system, model and three checkpoints; the data set comes on top."
+                ),
+            )
+        }
+        Check::Noise(noise) => (
+            both!("噪音", "Noise"),
+            match noise {
+                Noise::Usual => say!(lang, "和打游戏的电脑一样。", "That of a gaming computer."),
+                Noise::Loud => say!(lang, "又响又热，别放卧室。", "Loud and hot: not for a bedroom."),
+                Noise::ServerRoom => say!(lang, "要单独的机房。", "A room of its own."),
+            },
+        ),
+        Check::NoPeerToPeer => (
+            both!("卡间通信", "Between cards"),
+            say!(
+                lang,
+                "40、50 系游戏卡的官方驱动不开 P2P，数据绕道内存：少切权重，多用数据并行。",
+                "NVIDIA's driver gives 40- and 50-series game cards no peer-to-peer: traffic goes through main memory. Prefer data parallel."
+            ),
+        ),
+    };
+    Some((name.text(lang), detail))
+}
+
+/// The circuits that carry it, and whether those of the person's own place are among them.
+pub fn circuits(lang: Lang, rig: &Rig, here: &[Circuit]) -> Option<String> {
+    let carrying: Vec<Circuit> =
+        rig.checks.iter().filter_map(|c| if let Check::Wall(circuit) = c { Some(*circuit) } else { None }).collect();
+    if carrying.is_empty() {
+        return None;
+    }
+    let names: Vec<&str> = carrying.iter().map(|c| circuit(*c).text(lang)).collect();
+    let names = names.join(lang.pick("、", ", "));
+    let fits = here.iter().any(|c| carrying.contains(c));
+    Some(if fits {
+        say!(
+            lang,
+            "一路就够：{names}。别和空调、热水器共用一路。",
+            "One circuit does: {names}. Nothing else large on the same one."
+        )
+    } else {
+        let own = here.last().map_or("", |c| circuit(*c).text(lang));
+        say!(
+            lang,
+            "你那里的一路（{own}）带不动，要分两路或拉专线。带得动的：{names}。",
+            "A circuit of yours ({own}) does not carry it: two circuits, or an electrician. These would: {names}."
+        )
+    })
+}
+
+/// Why one would rent instead.
+pub fn not_at_home(lang: Lang) -> String {
+    say!(
+        lang,
+        "这不是家里能放的：服务器模组单卖不了，四张以上要机柜和专线。租。",
+        "This is nothing for a home: modules of servers are not sold on their own, and more than four cards want a rack. Rent."
+    )
+}
+
+/// The wall circuit, as a line of the list.
+pub const WALL: Message = both!("插座", "Wall circuit");
+
+/// What holds before any hour is counted.
+pub fn rent_first(lang: Lang) -> String {
+    say!(
+        lang,
+        "先租几小时把整个流程跑通，再决定买不买。",
+        "Rent a few hours and get the whole run working before you buy. "
+    )
+}
+
+/// No price to compare with.
+pub fn no_rent(lang: Lang) -> String {
+    say!(
+        lang,
+        "这张卡没有可比的租价或零售价；先租别的卡把流程跑通，再决定买不买。",
+        "There is no rental or retail price to compare for this card; get the run working on a rented one before you buy."
+    )
+}

@@ -1,0 +1,244 @@
+//! Several cards: what each holds, how they share, the best plan, and pre-training on many.
+
+use super::numbers::{about, before_word, counted, money, percent, plain, whole};
+use super::{Lang, Message, both, choices::choice, say};
+use crate::advise::plan::{Choice, Plan, Reason, samples_per_step};
+use crate::advise::pretraining::PreTraining;
+use crate::advise::several::{Several, Sharing};
+use crate::catalog::Gpu;
+use crate::project::Field;
+use crate::units::{Money, significant};
+
+/// The fold.
+pub const SEVERAL: Message = both!("几张卡一起训练", "Several cards at once");
+/// What people get wrong.
+pub const NOT_POOLED: Message = both!(
+    "上限是每张卡的：两张 24 GB 不等于一张 48 GB。普通的数据并行（DDP）每张卡都放一整份，只会更快，不会更省；要装下更大的，得换一种分法。",
+    "The limit is per card: two of 24 GB are not one of 48. Plain data parallel (DDP) puts a full copy on each, which is faster but saves nothing. To fit more, choose a way that divides."
+);
+/// Column heads of the table of ways.
+pub const HEADS: [Message; 7] = [
+    both!("怎么分", "How it is shared"),
+    both!("装得下吗", "Fits?"),
+    both!("每张卡", "Each card"),
+    both!("每台内存", "Main memory"),
+    both!("跑完要", "Time"),
+    both!("效率", "Efficiency"),
+    both!("等数据", "Waiting"),
+];
+/// What the columns mean.
+pub const HEADS_NOTE: Message = both!(
+    "每台内存是整台机器的 RAM，所有卡合用。效率：N 张卡的速度除以一张的 N 倍。等数据：一步里卡和卡互相等的时间。",
+    "Main memory is the machine's RAM, for all its cards. Efficiency: the speed of N cards over N times that of one. Waiting: the part of a step in which cards wait for each other."
+);
+/// The question how many are looked at.
+pub const LOOK_AT: Message = both!("看几张", "Look at");
+/// The project is set to it.
+pub const IN_USE: Message = both!("现在这样", "as set");
+/// The best plan.
+pub const PLAN: Message = both!("最快的分法", "The fastest plan");
+/// Nothing fits.
+pub const NO_PLAN: Message = both!(
+    "这么多张怎么分都装不下：多加几张，或者换显存更大的卡。",
+    "On so many cards no plan fits: take more of them, or cards with more memory."
+);
+/// How the person's cards are joined and cut.
+pub const JOINED: Message = both!("怎么连，怎么切", "How they are joined and cut");
+/// Those settings are about cards that are owned.
+pub const JOINED_NOTE: Message =
+    both!("把上面的张数改成 2 张以上，这里就能填。", "Set two cards or more above, and this can be filled in.");
+/// No card chosen: one stands in.
+pub fn stand_in(lang: Lang, card: &str) -> String {
+    say!(lang, "还没选卡，先拿 {card} 来算。", "No card is chosen: worked out for {card}.")
+}
+
+/// What one card would need, and how many it takes.
+pub fn lead(lang: Lang, several: &Several, gpu: &Gpu, copies: Option<&str>) -> String {
+    let (alone, usable, card) = (several.alone, gpu.usable, super::card_called(lang, gpu));
+    let one =
+        say!(lang, "一张卡单干要 {alone}，{card} 能用 {usable}。", "Alone, a card needs {alone}; {card} has {usable}.");
+    let rest = match (several.smallest, copies) {
+        (Some(1), _) => say!(lang, "一张就装得下，多的卡用来快。", " One is enough; more make it faster."),
+        (_, Some(library)) => say!(
+            lang,
+            "{library} 只会每张卡放一整份：再多卡也装不下，先按上面的办法改小。",
+            " {library} only knows full copies: more cards will not make it fit. Make it smaller first, as advised above."
+        ),
+        (Some(n), None) => {
+            let n = whole(f64::from(n));
+            say!(
+                lang,
+                "最少 {n} 张装得下（批大小可以减到 1，检查点可以打开）。",
+                " It takes {n} at the least, with the batch down to 1 and checkpointing where needed."
+            )
+        }
+        (None, None) => say!(
+            lang,
+            "加到 4,096 张也装不下：最大的一层就超过了一张卡。",
+            " Not even 4,096 are enough: its largest layer is too much for a card."
+        ),
+    };
+    one + &rest
+}
+
+/// Cards that a cut leaves idle.
+pub fn idle(lang: Lang, several: &Several) -> Option<String> {
+    let (count, idle) = (several.count, several.idle);
+    (idle > 0).then(|| {
+        say!(
+            lang,
+            "{count} 张卡按现在的切法分不匀，有 {idle} 张闲着：让 TP × PP × CP 整除卡数。",
+            "Cut like this, {idle} of {count} cards stand idle: let TP x PP x CP divide their number."
+        )
+    })
+}
+
+/// A way to share, in the table.
+pub fn sharing(lang: Lang, sharing: &Sharing) -> String {
+    choice(lang, Field::Sharding, crate::project::Choice::id(sharing.sharding)).to_string()
+}
+
+/// Share of a step in which cards wait for each other.
+pub fn waiting(sharing: &Sharing) -> String {
+    let Some(time) = sharing.time.as_ref().filter(|t| t.step.0 > 0.0) else { return String::new() };
+    percent(time.between.0 / time.step.0)
+}
+
+/// A plan in a line: `TP 8 × PP 16 × DP 128, ZeRO-1 ...`.
+pub fn plan(lang: Lang, plan: &Plan) -> String {
+    let p = &plan.project;
+    let (cut, count) = (p.hardware.parallel, p.hardware.count);
+    let mut parts = Vec::new();
+    if cut.cuts() {
+        let data = cut.data(count);
+        let mut degrees = format!("TP {} × PP {} × DP {data}", cut.tensor, cut.pipeline);
+        if cut.chunks > 1 {
+            let pieces = cut.chunks;
+            degrees += &say!(lang, "（每卡 {pieces} 段）", " ({pieces} pieces a card)");
+        }
+        parts.push(degrees);
+    }
+    if count > 1 {
+        parts.push(choice(lang, Field::Sharding, crate::project::Choice::id(p.hardware.sharding)).to_string());
+    }
+    let (micro, steps, all) = (p.micro_batch, p.accumulation, whole(samples_per_step(p) as f64));
+    parts.push(say!(
+        lang,
+        "每卡一次 {micro} 条，累积 {steps} 次，一步共 {all} 条",
+        "{micro} at a time on each card, accumulated {steps} times: {all} a step"
+    ));
+    let checkpointing = choice(lang, Field::Checkpointing, crate::project::Choice::id(p.checkpointing));
+    parts.push(say!(lang, "检查点：{checkpointing}", "checkpointing: {checkpointing}"));
+    parts.join(lang.pick("；", "; "))
+}
+
+/// What the plan comes to.
+pub fn plan_figures(lang: Lang, plan: &Plan) -> String {
+    let (card, host) = (plan.memory.card, plan.memory.host);
+    let time = super::numbers::about_hours(lang, plan.time.run.hours());
+    let (mfu, waiting) = (percent(plan.time.mfu), percent(plan.time.between.0 / plan.time.step.0));
+    say!(
+        lang,
+        "每张卡 {card}，每台内存 {host}；跑完{time}，用到峰值算力的 {mfu}，{waiting} 的时间在等数据。",
+        "{card} on each card, {host} of main memory a machine; done in {time}, at {mfu} of the peak rate, {waiting} of it waiting for data."
+    )
+}
+
+const fn without(choice: Choice) -> Message {
+    match choice {
+        Choice::Sharding => both!("不分状态", "Undivided"),
+        Choice::Tensor => both!("不切矩阵", "Without tensor parallelism"),
+        Choice::Pipeline => both!("不切流水线", "Without a pipeline"),
+        Choice::Checkpointing => both!("不开检查点", "Without checkpointing"),
+    }
+}
+
+/// Why a part of the plan is there.
+pub fn reason(lang: Lang, reason: &Reason) -> String {
+    match reason {
+        Reason::WouldNotFit { choice, needs } => {
+            let without = without(*choice).text(lang);
+            say!(lang, "{without}：最少也要 {needs}，装不下。", "{without}, {needs} at the least: does not fit.")
+        }
+        Reason::Slower { choice, times } => {
+            let without = without(*choice).text(lang);
+            if *times < 1.005 {
+                return say!(lang, "{without}：一样快，但余量更少。", "{without}: as fast, with less to spare.");
+            }
+            let slower = percent(times - 1.0);
+            say!(lang, "{without}：慢 {slower}。", "{without}: {slower} slower.")
+        }
+    }
+}
+
+/// Pre-training.
+pub const CLUSTER: Message = both!("从零训练要多少卡，多少天", "Pre-training: how many cards, how many days");
+/// What it is about.
+pub const CLUSTER_NOTE: Message = both!(
+    "给出 token 数和卡数，排一个最快的分法，把坏卡重启也算进去。",
+    "Give tokens and cards: the fastest plan, with failures and restarts counted in."
+);
+/// Tokens.
+pub const TOKENS: Message = both!("训练多少 token", "Tokens to train on");
+/// Cards.
+pub const CARDS: Message = both!("多少张卡", "Cards");
+/// Lines of the answer.
+pub const CLUSTER_LINES: [Message; 7] = [
+    both!("分法", "Plan"),
+    both!("每张卡", "Each card"),
+    both!("一共", "In all"),
+    both!("卡时", "GPU-hours"),
+    both!("租金", "Rented"),
+    both!("中断", "Interruptions"),
+    both!("速度", "Speed"),
+];
+
+/// The values of [`CLUSTER_LINES`]. `price` is for a card and hour, with the month it was read in.
+pub fn cluster(lang: Lang, run: &PreTraining, found: &Plan, price: Option<(Money, &'static str, &str)>) -> [String; 7] {
+    let card = found.memory.card;
+    let band = super::numbers::band(found.memory.band);
+    let days = super::numbers::about_hours(lang, run.days * 24.0);
+    let hours = counted(lang, run.gpu_hours);
+    let breaks = before_word(lang, &about(lang, run.interruptions.ceil()));
+    let effective = percent(run.effective);
+    let rate = before_word(lang, &about(lang, run.tokens_per_second));
+    let each = significant(run.per_card.0 / 1e12);
+    let mfu = percent(found.time.mfu);
+    let cost = price.map_or_else(
+        || super::labels::UNKNOWN.text(lang).to_string(),
+        |(hour, provider, month)| {
+            let all = money(lang, Money { amount: run.cost, ..hour }, true);
+            let hour = money(lang, hour, false);
+            let who = super::names::provider(lang, provider);
+            let month = super::numbers::month(lang, month);
+            say!(
+                lang,
+                "{all}（每张卡每小时 {hour}，{who}，{month}；大单另谈）",
+                "{all} (at {hour} a card and hour, {who}, {month}; large orders are negotiated)"
+            )
+        },
+    );
+    [
+        plan(lang, found),
+        say!(lang, "{card}（{band}）", "{card} ({band})"),
+        days,
+        hours,
+        cost,
+        say!(
+            lang,
+            "约 {breaks}次，{effective} 的时间真在训练（按 Llama 3 报告的故障率）",
+            "about {breaks}of them; {effective} of the time is training, at the rate of the Llama 3 report"
+        ),
+        say!(
+            lang,
+            "每秒 {rate}token，每张卡 {each} TFLOP/s，峰值的 {mfu}",
+            "{rate}tokens a second, {each} TFLOP/s a card, {mfu} of the peak"
+        ),
+    ]
+}
+
+/// What is allowed in the two inputs.
+pub fn cluster_error(lang: Lang, most: f64) -> String {
+    let most = before_word(lang, &if most >= 1e9 { about(lang, most) } else { plain(most) });
+    say!(lang, "填 1 到 {most}之间的数，可以写 15T、2 万亿、300B。", "A number from 1 to {most}: 15T and 300B will do.")
+}
