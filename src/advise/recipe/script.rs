@@ -155,10 +155,13 @@ fn adapters(job: &Job<'_>, task: &str, out: &mut Lines) {
 }
 
 /// Unsloth's two calls and TRL's trainer (unsloth.ai, "Fine-tuning guide").
-pub(super) fn unsloth(job: &Job<'_>) -> Recipe {
+pub(super) fn unsloth(job: &Job<'_>) -> Option<Recipe> {
     let p = job.project;
-    let preferences = p.objective != Objective::Likelihood;
-    let (config, trainer) = if preferences { ("DPOConfig", "DPOTrainer") } else { ("SFTConfig", "SFTTrainer") };
+    let (config, trainer) = match p.objective {
+        Objective::Likelihood => ("SFTConfig", "SFTTrainer"),
+        Objective::Preference => ("DPOConfig", "DPOTrainer"),
+        Objective::PreferenceWithoutReference => return None,
+    };
     let mut out = Lines::default();
     // Unsloth goes first: it patches the others.
     import(&mut out, "unsloth", &["FastLanguageModel"]);
@@ -195,5 +198,5 @@ pub(super) fn unsloth(job: &Job<'_>) -> Recipe {
         .line("rows = load_dataset(\"json\", data_files=\"my_data.jsonl\", split=\"train\")")
         .line(format!("{trainer}(model=model, args=args, train_dataset=rows, processing_class=tokenizer).train()"))
         .line("model.save_pretrained(\"out\")");
-    out.file("train.py")
+    Some(out.file("train.py"))
 }

@@ -96,6 +96,15 @@ pub(super) fn axolotl(job: &Job<'_>) -> Recipe {
     let p = job.project;
     let mut out = Lines::default();
     out.pair("base_model", job.repository());
+    match p.objective {
+        Objective::Likelihood => {}
+        Objective::Preference => {
+            out.pair("rl", "dpo");
+        }
+        Objective::PreferenceWithoutReference => {
+            out.pair("rl", "simpo");
+        }
+    }
     if job.adapts() {
         out.pair("adapter", if job.four_bit() { "qlora" } else { "lora" })
             .pair("lora_r", p.lora.rank)
@@ -106,7 +115,8 @@ pub(super) fn axolotl(job: &Job<'_>) -> Recipe {
     out.pair("load_in_4bit", job.four_bit())
         .line("datasets:")
         .pair("  - path", "my_data.jsonl")
-        .pair("    type", "alpaca")
+        .pair("    ds_type", "json")
+        .pair("    type", if p.objective == Objective::Likelihood { "alpaca" } else { "chatml.intel" })
         .pair("sequence_len", p.sequence)
         .pair("micro_batch_size", p.micro_batch)
         .pair("gradient_accumulation_steps", p.accumulation)

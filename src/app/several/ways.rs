@@ -92,7 +92,7 @@ fn table(page: Page, lang: Lang, found: &Several) -> AnyView {
         say::HEADS.iter().map(|head| view! { <th scope="col">{head.text(lang)}</th> }.into_any()).collect();
     let rows: Vec<AnyView> = found.sharings.iter().map(|way| row(page, lang, found.count, way)).collect();
     view! {
-        <div class="frame" tabindex="0" role="region" aria-label=say::SEVERAL.text(lang)>
+        <div class="cards frame" tabindex="0" role="region" aria-label=say::SEVERAL.text(lang)>
             <table class="ways" data-testid="ways">
                 <thead>
                     <tr>
