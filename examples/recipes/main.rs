@@ -58,20 +58,16 @@ fn language() -> Vec<(String, Project)> {
             all.push((method.id().to_owned(), Project { framework, method, ..plain.clone() }));
         }
         for optimizer in Optimizer::ALL {
-            all.push((format!("optimizer-{}", optimizer.id()), Project {
-                framework,
-                method: Method::Full,
-                optimizer: *optimizer,
-                ..plain.clone()
-            }));
+            all.push((
+                format!("optimizer-{}", optimizer.id()),
+                Project { framework, method: Method::Full, optimizer: *optimizer, ..plain.clone() },
+            ));
         }
         for precision in Precision::ALL {
-            all.push((format!("precision-{}", precision.id()), Project {
-                framework,
-                method: Method::Full,
-                precision: *precision,
-                ..plain.clone()
-            }));
+            all.push((
+                format!("precision-{}", precision.id()),
+                Project { framework, method: Method::Full, precision: *precision, ..plain.clone() },
+            ));
         }
         for attention in Attention::ALL {
             let name = format!("attention-{}", attention.id());

@@ -24,8 +24,14 @@ pub enum Choice {
     Tensor,
     /// Layers divided.
     Pipeline,
+    /// Weights and states in main memory.
+    Offload,
     /// Activations computed again.
     Checkpointing,
+}
+
+impl Choice {
+    const ALL: [Self; 5] = [Self::Sharding, Self::Tensor, Self::Pipeline, Self::Offload, Self::Checkpointing];
 }
 
 /// Why a part of the plan is as it is: what the best plan without it comes to.
@@ -87,7 +93,7 @@ fn best(
     let fits = |p: &&Plan| within(p, if safe { p.memory.band } else { 0.0 });
     let best = tried.iter().filter(fits).min_by(faster)?;
     let mut reasons = Vec::new();
-    for choice in [Choice::Sharding, Choice::Tensor, Choice::Pipeline, Choice::Checkpointing] {
+    for choice in Choice::ALL {
         if !uses(&best.project, choice) {
             continue;
         }
@@ -109,7 +115,9 @@ pub fn smallest_count(project: &Project, gpu: &Gpu, catalog: &Catalog) -> Option
     let mut count = 1;
     while count <= 4096 {
         let tried = candidates(project, gpu, count, u64::from(count), catalog);
-        if tried.iter().any(|p| p.memory.card <= gpu.usable) {
+        // What waits in main memory is no way to need fewer cards that anybody would choose first.
+        let kept = tried.iter().filter(|p| !uses(&p.project, Choice::Offload));
+        if kept.map(|p| p.memory.card).min().is_some_and(|least| least <= gpu.usable) {
             return Some(count);
         }
         count *= 2;
@@ -134,6 +142,7 @@ fn uses(project: &Project, choice: Choice) -> bool {
         Choice::Sharding => sharding.divides() != (false, false, false),
         Choice::Tensor => parallel.tensor > 1,
         Choice::Pipeline => parallel.pipeline > 1,
+        Choice::Offload => sharding == Sharding::Zero3Offload,
         Choice::Checkpointing => project.checkpointing != Checkpointing::Off,
     }
 }
@@ -180,16 +189,22 @@ fn layouts(project: &Project, language: Option<&LanguageModel>, gpu: &Gpu, count
         (p.hardware.count, p.hardware.sharding, p.hardware.parallel) = (count, sharding, parallel);
         p
     };
-    let mut all = Vec::new();
-    let ways: &[Sharding] =
-        if count > 1 { &[Sharding::Ddp, Sharding::Zero1, Sharding::Zero2, Sharding::Zero3] } else { &[Sharding::Ddp] };
-    for &sharding in ways {
-        all.push(there(sharding, Parallel::default()));
-    }
-    let Some(model) = language.filter(|_| !project.method.is_adapter() && count > 1) else { return all };
     // What the person said joins their cards holds for those alone.
     let wires = if project.hardware.gpu == gpu.id { project.hardware.wires } else { Wires::default() };
     let per_machine = wires.per_machine(count);
+    let mut all = Vec::new();
+    let mut ways = vec![Sharding::Ddp];
+    if count > 1 && super::engine::divides(project) {
+        ways.extend([Sharding::Zero1, Sharding::Zero2, Sharding::Zero3]);
+        // The processors of many machines are no way to train: nobody does.
+        if count <= per_machine {
+            ways.push(Sharding::Zero3Offload);
+        }
+    }
+    for sharding in ways {
+        all.push(there(sharding, Parallel::default()));
+    }
+    let Some(model) = language.filter(|_| !project.method.is_adapter() && count > 1) else { return all };
     for tensor in [1, 2, 4, 8] {
         let whole = count.is_multiple_of(tensor) && model.heads.is_multiple_of(tensor) && tensor <= per_machine;
         if !whole || (tensor > 1 && !is_fast(gpu, tensor, &wires)) {

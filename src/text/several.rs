@@ -149,6 +149,7 @@ const fn without(choice: Choice) -> Message {
         Choice::Sharding => both!("不分状态", "Undivided"),
         Choice::Tensor => both!("不切矩阵", "Without tensor parallelism"),
         Choice::Pipeline => both!("不切流水线", "Without a pipeline"),
+        Choice::Offload => both!("不放到内存", "Kept on the cards"),
         Choice::Checkpointing => both!("不开检查点", "Without checkpointing"),
     }
 }

@@ -1,4 +1,4 @@
-//! The project's only automation: `cargo xtask serve | build | test`.
+//! The project's only automation: `cargo xtask serve | build | test | recipes`.
 //!
 //! Each command first makes sure of the tools it needs, so that a clean clone on a machine with Rust and a C linker is
 //! all it takes.
@@ -7,6 +7,7 @@
 mod browser;
 mod bundle;
 mod page;
+mod recipes;
 mod shell;
 mod test;
 mod tools;
@@ -17,6 +18,7 @@ const HELP: &str = "\
 cargo xtask serve [--port N]   build the page, serve it on 127.0.0.1 (8080, or the next free port), reload on change
 cargo xtask build              make the page: one file, dist/index.html, for any host, any folder, offline
 cargo xtask test               formatting, lints, native tests, tests in a headless browser, tests of the built page
+cargo xtask recipes            the ready files that the page hands out, read by the training tools themselves
 cargo xtask help               this text
 
 Each command installs what it needs and is not there yet: the wasm32-unknown-unknown target, Trunk, wasm-bindgen-cli,
@@ -31,6 +33,7 @@ fn main() -> ExitCode {
         // For Trunk alone, so it is not in the help.
         ["bundle"] => bundle::by_trunk(),
         ["test"] => Ok(test::run()),
+        ["recipes"] => recipes::run(),
         [] | ["help" | "-h" | "--help"] => {
             println!("{HELP}");
             Ok(ExitCode::SUCCESS)

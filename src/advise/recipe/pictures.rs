@@ -197,6 +197,10 @@ pub(super) fn kohya(job: &Job<'_>) -> Option<Recipe> {
     if job.adapts() {
         command.option("network_module", adapter).option("network_dim", p.lora.rank);
     }
+    if script == "fine_tune.py" {
+        // The pictures' captions, as `merge_captions_to_metadata.py` writes them.
+        command.option("in_json", "meta.json");
+    }
     if p.block_swap > 0.0 && family == "flux_" {
         // FLUX has 57 blocks, of which sd-scripts swaps 35 at the most.
         command.option("blocks_to_swap", (p.block_swap * 57.0).round().min(35.0));

@@ -53,7 +53,9 @@ fn how_cards_are_joined_goes_into_the_link() {
 #[ignore = "needs the built page: cargo xtask test"]
 fn a_machine_for_two_cards_and_files_to_run() {
     let link = "#model=qwen2.5-7b&method=qlora&checkpointing=on&have=rtx-3090&count=2&sharding=zero3";
-    for (language, watts, copied) in [(Language::Chinese, "1,200 W", "已复制"), (Language::English, "1,200 W", "Copied")] {
+    for (language, watts, copied) in
+        [(Language::Chinese, "1,200 W", "已复制"), (Language::English, "1,200 W", "Copied")]
+    {
         let page = Page::open_at(&format!("rig-{language:?}").to_lowercase(), language, Window::DESKTOP, link);
         page.click("@rig > summary");
         let list = page.wait_for_text("@rig-list", watts);

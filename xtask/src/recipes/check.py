@@ -18,6 +18,8 @@ import traceback
 
 # No tool is to look for models or to tell anyone about this.
 os.environ.update(HF_HUB_OFFLINE="1", WANDB_DISABLED="true", DO_NOT_TRACK="1", AXOLOTL_DO_NOT_TRACK="1", YOLO_OFFLINE="true")
+# Only its argument classes are read here, and those stay the same with a newer transformers.
+os.environ["DISABLE_VERSION_CHECK"] = "1"
 os.environ.setdefault("CUDA_VISIBLE_DEVICES", "")
 
 
@@ -84,9 +86,15 @@ def accelerate_yaml(path):
     launch = tool("accelerate.commands.launch")
     parser = launch.launch_command_parser()
     arguments = parser.parse_args(["--config_file", str(path), "train.py"])
+    # It takes what it does not know without a word.
+    unknown = [key for key in config.fsdp_config or {} if not hasattr(arguments, key)]
+    assert not unknown, f"accelerate has no {unknown}"
     launch._validate_launch_command(arguments)
     plugin = tool("accelerate.utils").FullyShardedDataParallelPlugin
     environment = tool("accelerate.utils.launch").prepare_multi_gpu_env(arguments)
+    # The plugin asks for the card that weights are put on.
+    classes, torch = tool("accelerate.utils.dataclasses"), tool("torch")
+    classes.is_cuda_available, torch.cuda.current_device = lambda *_: True, lambda: 0
     before = dict(os.environ)
     os.environ.update({key: value for key, value in environment.items() if key.startswith(("FSDP", "ACCELERATE"))})
     try:
