@@ -158,7 +158,7 @@ fn all_fields() -> Vec<(Field, &'static str)> {
         project.hardware.gpu = "rtx-3090".to_string();
         project.hardware.count = 2;
         let shown = relevant(&project, &catalog);
-        all.extend(shown.primary.into_iter().chain(shown.folded).map(|f| (f, preset)));
+        all.extend(shown.primary.into_iter().chain(shown.folded).chain(shown.several).map(|f| (f, preset)));
     }
     all.extend([Field::Preset, Field::Gpu, Field::Count, Field::BudgetLimit, Field::Currency].map(|f| (f, "mnist")));
     all.extend([Field::Place, Field::Electricity, Field::ExchangeRate, Field::HoursAWeek].map(|f| (f, "mnist")));
@@ -267,4 +267,26 @@ fn a_preset_keeps_card_and_budget() {
     assert_eq!(project.model, "qwen2.5-7b");
     assert_eq!((project.hardware.gpu.as_str(), project.hardware.count), ("rtx-3090", 2));
     assert_eq!((project.budget.limit, project.budget.currency), (Some(3000.0), Currency::Cny));
+}
+
+#[test]
+fn no_model_is_cut_over_more_cards_than_there_are() {
+    let catalog = Catalog::bundled();
+    let mut project = start("llm-7b-lora");
+    project.hardware.gpu = "a100-sxm-80gb".to_string();
+    fields::set(&mut project, Field::Count, "8", &catalog).unwrap();
+    fields::set(&mut project, Field::Tensor, "4", &catalog).unwrap();
+    let FieldError::OutOfRange(range) = fields::set(&mut project, Field::Pipeline, "4", &catalog).unwrap_err() else {
+        panic!("not out of range")
+    };
+    assert_eq!(range.max, 2.0);
+    fields::set(&mut project, Field::Pipeline, "2", &catalog).unwrap();
+    assert_eq!(project.hardware.parallel.data(8), 1);
+    // Fewer cards than that: the cut is void, and nothing is left that no field shows.
+    fields::set(&mut project, Field::Count, "2", &catalog).unwrap();
+    assert_eq!(project.hardware.parallel, enough_gpu::project::Parallel::default());
+    // Pictures are not cut.
+    fields::set(&mut project, Field::Tensor, "2", &catalog).unwrap();
+    fields::set(&mut project, Field::Model, "resnet50", &catalog).unwrap();
+    assert_eq!(project.hardware.parallel.tensor, 1);
 }

@@ -53,7 +53,8 @@ fn every_project_comes_back() {
         let mut project = Project::from_preset(preset, &catalog);
         for _ in 0..dice.below(8) {
             let shown = relevant(&project, &catalog);
-            let mut fields: Vec<Field> = shown.primary.iter().chain(&shown.folded).copied().collect();
+            let mut fields: Vec<Field> =
+                shown.primary.iter().chain(&shown.folded).chain(&shown.several).copied().collect();
             // Prices of several cards do not fit into a link.
             fields.retain(|field| !matches!(field, Field::PriceRent | Field::PriceNew | Field::PriceUsed));
             fields.extend([Field::Preset, Field::Model, Field::Gpu, Field::Count, Field::BudgetLimit, Field::Currency]);

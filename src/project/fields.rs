@@ -2,9 +2,9 @@
 
 use super::number::{self, Kilo, NotNumber};
 use super::{
-    Attention, BaseFormat, Checkpointing, Choice, CustomModel, CustomNetwork, Field, Framework, Interconnect, LanguageTask,
-    LoraTargets, LossKernel, Network, Objective, Offload, Optimizer, OptimizerImpl, Parallel, Place, Precision, PriceKind,
-    Project, Sharding, prices,
+    Attention, BaseFormat, Checkpointing, Choice, CustomModel, CustomNetwork, Field, Framework, Interconnect,
+    LanguageTask, LoraTargets, LossKernel, Network, Objective, Offload, Optimizer, OptimizerImpl, Parallel, Place,
+    Precision, PriceKind, Project, Sharding, prices,
 };
 use crate::catalog::{Catalog, Gpu};
 use crate::units::{Currency, Money};

@@ -29,9 +29,7 @@ pub(super) fn Cluster() -> AnyView {
     let open = RwSignal::new(false);
     // Nobody pre-trains adapters, or pictures by tokens.
     let there = Memo::new(move |_| {
-        page.project.with(|p| {
-            p.language(page.catalog).is_some() && matches!(p.method, Method::Scratch | Method::Full)
-        })
+        page.project.with(|p| p.language(page.catalog).is_some() && matches!(p.method, Method::Scratch | Method::Full))
     });
     let project = paused(page, open);
     let tokens_typed = RwSignal::new(None::<String>);
