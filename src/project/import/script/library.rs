@@ -1,0 +1,115 @@
+//! Which library a script is for, and what the library does where nothing is said.
+
+use crate::project::import::{Piece, Text};
+use crate::project::{Choice, Field, Framework};
+
+/// Words of commands, imports and files that only one library has. The first that stands in the text counts.
+const WORDS: &[(&str, Framework)] = &[
+    ("llamafactory", Framework::LlamaFactory),
+    ("llama_factory", Framework::LlamaFactory),
+    ("llama-factory", Framework::LlamaFactory),
+    ("finetuning_type", Framework::LlamaFactory),
+    ("axolotl", Framework::Axolotl),
+    ("micro_batch_size:", Framework::Axolotl),
+    ("sequence_len:", Framework::Axolotl),
+    ("unsloth", Framework::Unsloth),
+    ("fastlanguagemodel", Framework::Unsloth),
+    ("swift sft", Framework::MsSwift),
+    ("swift pt", Framework::MsSwift),
+    ("swift rlhf", Framework::MsSwift),
+    ("ms-swift", Framework::MsSwift),
+    ("from swift", Framework::MsSwift),
+    ("tune run", Framework::Torchtune),
+    ("torchtune", Framework::Torchtune),
+    ("litgpt", Framework::Litgpt),
+    ("torchtitan", Framework::Torchtitan),
+    ("pretrain_gpt.py", Framework::Megatron),
+    ("--tensor-model-parallel-size", Framework::Megatron),
+    ("llm-foundry", Framework::LlmFoundry),
+    ("composer train", Framework::LlmFoundry),
+    ("sd-scripts", Framework::Kohya),
+    ("train_network.py", Framework::Kohya),
+    ("sdxl_train", Framework::Kohya),
+    ("flux_train", Framework::Kohya),
+    ("network_module", Framework::Kohya),
+    ("sd3_train", Framework::Kohya),
+    ("fine_tune.py", Framework::Kohya),
+    ("train_db.py", Framework::Kohya),
+    ("simpletuner", Framework::SimpleTuner),
+    ("onetrainer", Framework::OneTrainer),
+    ("ai-toolkit", Framework::AiToolkit),
+    ("sd_trainer", Framework::AiToolkit),
+    ("ultralytics", Framework::Ultralytics),
+    ("yolo train", Framework::Ultralytics),
+    ("yolo detect", Framework::Ultralytics),
+    ("yolo segment", Framework::Ultralytics),
+    ("yolo classify", Framework::Ultralytics),
+    ("yolo task=", Framework::Ultralytics),
+    ("yolo pose", Framework::Ultralytics),
+    ("train_text_to_image", Framework::Diffusers),
+    ("train_dreambooth", Framework::Diffusers),
+    ("train_controlnet", Framework::Diffusers),
+    ("textual_inversion", Framework::Diffusers),
+    ("train_cogvideox", Framework::Diffusers),
+    ("from diffusers", Framework::Diffusers),
+    ("trainingarguments", Framework::Transformers),
+    ("sftconfig", Framework::Transformers),
+    ("sfttrainer", Framework::Transformers),
+    ("dpotrainer", Framework::Transformers),
+    ("run_clm", Framework::Transformers),
+    ("run_mlm", Framework::Transformers),
+    ("run_glue", Framework::Transformers),
+    ("run_qa", Framework::Transformers),
+    ("run_summarization", Framework::Transformers),
+    ("run_translation", Framework::Transformers),
+    ("run_speech_recognition", Framework::Transformers),
+    ("run_image_classification", Framework::Transformers),
+    ("trl sft", Framework::Transformers),
+    ("trl dpo", Framework::Transformers),
+    ("sft.py", Framework::Transformers),
+    ("per_device_train_batch_size", Framework::Transformers),
+    ("get_peft_model", Framework::Transformers),
+    ("from transformers", Framework::Transformers),
+    ("torchrun", Framework::Pytorch),
+    ("import torch", Framework::Pytorch),
+];
+
+/// The library, and where it shows.
+pub(super) fn find(text: &Text) -> Option<(Framework, Piece)> {
+    WORDS.iter().find_map(|(word, framework)| {
+        let at = text.small().find(word)?;
+        Some((*framework, text.piece_at(at)))
+    })
+}
+
+/// What a library does where a script says nothing, as values of the fields.
+pub(super) fn usual(framework: Framework, text: &Text) -> &'static [(Field, &'static str)] {
+    match framework {
+        // `disable_gradient_checkpointing` is off by default (hparams/model_args.py).
+        Framework::LlamaFactory => &[(Field::Checkpointing, "on"), (Field::LoraDropout, "0")],
+        // `use_gradient_checkpointing = "unsloth"` in get_peft_model (unsloth/models/llama.py).
+        Framework::Unsloth => &[(Field::Checkpointing, "offload"), (Field::LoraDropout, "0")],
+        // `gradient_checkpointing: bool = True` (swift/trainers/arguments.py).
+        Framework::MsSwift => &[(Field::Checkpointing, "on")],
+        // SFTConfig and its kin turn it on since TRL 0.20; the Trainer itself does not, and takes 8 samples.
+        Framework::Transformers if text.small().contains("sftconfig") || text.small().contains("dpoconfig") => {
+            &[(Field::Checkpointing, "on"), (Field::MicroBatch, "8")]
+        }
+        Framework::Transformers => &[(Field::Checkpointing, "off"), (Field::MicroBatch, "8")],
+        // A switch of every script, off unless given.
+        Framework::Diffusers | Framework::Kohya => &[(Field::Checkpointing, "off"), (Field::LoraDropout, "0")],
+        // ultralytics/cfg/default.yaml: 16 pictures of 640 pixels under autocast.
+        Framework::Ultralytics => &[
+            (Field::MicroBatch, "16"),
+            (Field::ImageSide, "640"),
+            (Field::Precision, "amp-fp16"),
+            (Field::Checkpointing, "off"),
+        ],
+        _ => &[],
+    }
+}
+
+/// The id of a library.
+pub(super) fn id(framework: Framework) -> &'static str {
+    framework.id()
+}

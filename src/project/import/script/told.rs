@@ -1,0 +1,525 @@
+//! What the settings of a script say together.
+
+use super::flags::Says;
+use super::gather::Setting;
+use super::library;
+use crate::catalog::{Catalog, Domain, Model};
+use crate::project::import::text::decimal;
+use crate::project::import::{Basis, Note, Piece, Reading, Text};
+use crate::project::{Field, Framework};
+
+/// A value with its place.
+type At<T> = Option<(T, Piece)>;
+
+/// What was told so far.
+pub(super) struct Told<'a> {
+    catalog: &'a Catalog,
+    library: Option<Framework>,
+    found: Vec<(Field, String, Piece)>,
+    model: At<&'a Model>,
+    /// A model that was named and is not known.
+    unknown_model: At<String>,
+    method: At<&'static str>,
+    adapter: At<bool>,
+    four_bit: At<bool>,
+    eight_bit: At<bool>,
+    double: bool,
+    half: At<&'static str>,
+    pure: At<&'static str>,
+    loaded: Option<&'static str>,
+    zero: At<u64>,
+    fsdp: At<&'static str>,
+    optimizer_away: At<bool>,
+    weights_away: At<bool>,
+    cards: At<u64>,
+    machines: u64,
+    steps: Option<u64>,
+    /// The 4-bit base of an upload whose name says so.
+    quantized_name: bool,
+}
+
+impl<'a> Told<'a> {
+    pub(super) fn new(catalog: &'a Catalog, library: Option<Framework>) -> Self {
+        Self {
+            catalog,
+            library,
+            found: Vec::new(),
+            model: None,
+            unknown_model: None,
+            method: None,
+            adapter: None,
+            four_bit: None,
+            eight_bit: None,
+            double: false,
+            half: None,
+            pure: None,
+            loaded: None,
+            zero: None,
+            fsdp: None,
+            optimizer_away: None,
+            weights_away: None,
+            cards: None,
+            machines: 1,
+            steps: None,
+            quantized_name: false,
+        }
+    }
+
+    /// Takes a setting; false where its value says nothing.
+    pub(super) fn take(&mut self, says: Says, setting: &Setting) -> bool {
+        let (value, from) = (setting.value.as_str(), || setting.from.clone());
+        let small = value.to_ascii_lowercase();
+        let on = switch(&small);
+        match says {
+            Says::Number(field) => return self.number(field, value, setting),
+            Says::Model => return self.named(value, setting.from.clone()),
+            Says::Method => {
+                let method = match small.as_str() {
+                    "lora" | "dora" | "lokr" => "lora",
+                    "qlora" => "qlora",
+                    "full" | "none" | "full_finetune" => "full",
+                    "freeze" => "freeze",
+                    _ => return false,
+                };
+                self.method = Some((method, from()));
+            }
+            Says::Adapter => self.adapter = Some((on.unwrap_or(true), from())),
+            Says::Rank => {
+                if !self.number(Field::LoraRank, value, setting) {
+                    return false;
+                }
+                self.adapter.get_or_insert((true, setting.from.clone()));
+            }
+            Says::Targets => {
+                let id = targets(&small);
+                self.set(Field::LoraTargets, id, setting);
+                self.adapter.get_or_insert((true, setting.from.clone()));
+            }
+            Says::AllLinear if on == Some(true) => self.set(Field::LoraTargets, "all-linear", setting),
+            Says::FourBit => self.four_bit = on.map(|on| (on, from())),
+            Says::EightBit => self.eight_bit = on.map(|on| (on, from())),
+            Says::Bits => match small.as_str() {
+                "4" => self.four_bit = Some((true, from())),
+                "8" => self.eight_bit = Some((true, from())),
+                _ => return false,
+            },
+            Says::DoubleQuantization => self.double |= on == Some(true),
+            Says::Fp8Base if on == Some(true) => self.set(Field::Base, "fp8", setting),
+            Says::Bf16 if small == "auto" || on == Some(true) => self.half = Some(("amp-bf16", from())),
+            Says::Fp16 if on == Some(true) => self.half = Some(("amp-fp16", from())),
+            Says::Amp => self.half = Some((if on == Some(false) { "fp32" } else { "amp-fp16" }, from())),
+            Says::PureBf16 | Says::PureFp16 if on == Some(true) => self.pure = Some(("bf16", from())),
+            Says::MixedPrecision => {
+                let half = match small.as_str() {
+                    "bf16" | "bf16-mixed" | "amp_bf16" => "amp-bf16",
+                    "fp16" | "16-mixed" | "16" | "amp_fp16" => "amp-fp16",
+                    "no" | "fp32" | "32" | "32-true" => "fp32",
+                    "bf16-true" => {
+                        self.pure = Some(("bf16", from()));
+                        return true;
+                    }
+                    _ => return false,
+                };
+                self.half = Some((half, from()));
+            }
+            Says::LoadedAs => match small.as_str() {
+                "bfloat16" | "bf16" => self.loaded = Some("bf16"),
+                "float16" | "fp16" | "half" => self.loaded = Some("fp16"),
+                "float32" | "fp32" => self.loaded = Some("fp32"),
+                _ => return false,
+            },
+            Says::Checkpointing => {
+                let id = match (small.as_str(), on) {
+                    ("unsloth" | "offload", _) => "offload",
+                    ("selective", _) => "selective",
+                    (_, Some(on)) => {
+                        if on {
+                            "on"
+                        } else {
+                            "off"
+                        }
+                    }
+                    _ => return false,
+                };
+                self.set(Field::Checkpointing, id, setting);
+            }
+            Says::NoCheckpointing => {
+                let id = if on == Some(true) { "off" } else { "on" };
+                self.set(Field::Checkpointing, id, setting);
+            }
+            Says::Optimizer => match optimizer(&small) {
+                Some((id, how)) => {
+                    self.set(Field::Optimizer, id, setting);
+                    if let Some(how) = how {
+                        self.set(Field::OptimizerImpl, how, setting);
+                    }
+                }
+                None => return false,
+            },
+            Says::EightBitAdam if on == Some(true) => self.set(Field::Optimizer, "adamw8bit", setting),
+            Says::Attention => {
+                let id = match small.as_str() {
+                    "eager" => "eager",
+                    "sdpa" => "auto",
+                    _ if small.starts_with("flash") => "flash",
+                    _ => return false,
+                };
+                self.set(Field::Attention, id, setting);
+            }
+            Says::Flash => match (small.as_str(), on) {
+                ("fa2" | "fa3", _) | (_, Some(true)) => self.set(Field::Attention, "flash", setting),
+                ("sdpa" | "auto", _) => self.set(Field::Attention, "auto", setting),
+                ("disabled", _) => self.set(Field::Attention, "eager", setting),
+                _ => return false,
+            },
+            Says::Xformers if on == Some(true) => self.set(Field::Attention, "efficient", setting),
+            Says::Sdpa if on == Some(true) => self.set(Field::Attention, "auto", setting),
+            Says::Liger if on == Some(true) => self.set(Field::Loss, "fused", setting),
+            Says::ZeroStage => match small.as_str() {
+                "0" | "1" | "2" | "3" => self.zero = small.parse().ok().map(|stage| (stage, from())),
+                _ => return false,
+            },
+            Says::DeepSpeed => match ["3", "2", "1", "0"].into_iter().find(|n| {
+                ["zero", "z", "stage", "ds_z", "zero_", "zero-", "stage_"]
+                    .iter()
+                    .any(|word| small.contains(&format!("{word}{n}")))
+            }) {
+                Some(stage) => {
+                    self.zero = stage.parse().ok().map(|stage| (stage, from()));
+                    if small.contains("offload") {
+                        self.optimizer_away.get_or_insert((true, setting.from.clone()));
+                    }
+                }
+                None => return false,
+            },
+            Says::Fsdp => {
+                let id = match small.as_str() {
+                    "2" => "fsdp2",
+                    _ if small.contains("full_shard") || small == "1" => "fsdp",
+                    _ if small.contains("shard_grad_op") => "fsdp-grad",
+                    _ if small.contains("hybrid_shard") => "fsdp-hybrid",
+                    _ => return false,
+                };
+                // The version alone says less than the strategy.
+                if id == "fsdp2" || self.fsdp.is_none() || small != "1" {
+                    self.fsdp = Some((id, from()));
+                }
+            }
+            Says::OptimizerOffload => {
+                self.optimizer_away = Some((small == "cpu" || small == "nvme" || on == Some(true), from()))
+            }
+            Says::WeightOffload => self.weights_away = Some((small == "cpu" || small == "nvme", from())),
+            Says::Cards => match value.trim().parse::<u64>().ok().filter(|n| (1..=65_536).contains(n)) {
+                Some(n) => self.cards = Some((n, from())),
+                None => return false,
+            },
+            Says::Machines => {
+                self.machines = value.trim().parse().ok().filter(|n| (1..=8_192).contains(n)).unwrap_or(1)
+            }
+            Says::CardList => {
+                let list = small.rsplit([':']).next().unwrap_or_default();
+                let ids: Vec<&str> = list.trim_matches(['[', ']']).split(',').map(str::trim).collect();
+                if !ids.iter().all(|id| !id.is_empty() && id.len() <= 3 && id.bytes().all(|b| b.is_ascii_digit())) {
+                    return false;
+                }
+                self.cards.get_or_insert((ids.len() as u64, setting.from.clone()));
+            }
+            Says::Objective => match small.as_str() {
+                "dpo" | "kto" | "ipo" => self.set(Field::Objective, "dpo", setting),
+                "simpo" | "orpo" | "cpo" => self.set(Field::Objective, "simpo", setting),
+                "sft" | "pt" => self.set(Field::Objective, "likelihood", setting),
+                // DeepSpeed's table calls the stage of ZeRO so.
+                "1" | "2" | "3" => self.zero = small.parse().ok().map(|stage| (stage, from())),
+                _ => return false,
+            },
+            Says::CachedLatents => {
+                self.set(Field::CachedLatents, if on == Some(false) { "off" } else { "on" }, setting)
+            }
+            Says::Ema => self.set(Field::Ema, if on == Some(false) { "off" } else { "on" }, setting),
+            Says::Steps => match decimal(value).filter(|n| *n >= 1.0) {
+                Some(n) => self.steps = Some(n as u64),
+                None => return false,
+            },
+            // A switch that is off says what is usual anyway.
+            _ => return on == Some(false),
+        }
+        true
+    }
+
+    fn set(&mut self, field: Field, value: &str, setting: &Setting) {
+        self.put(field, value.to_owned(), setting.from.clone());
+    }
+
+    /// The last one counts, as it does for a command.
+    fn put(&mut self, field: Field, value: String, from: Piece) {
+        self.found.retain(|(known, ..)| *known != field);
+        self.found.push((field, value, from));
+    }
+
+    fn number(&mut self, field: Field, value: &str, setting: &Setting) -> bool {
+        // `1024,1024` and `512x768` of a resolution; one and a half passes.
+        let sides: Vec<f64> =
+            value.split(['x', ',', ' ', '[', ']', '(', ')']).filter(|n| !n.is_empty()).filter_map(decimal).collect();
+        let number = match sides.as_slice() {
+            [one] => *one,
+            [width, height] if field == Field::ImageSide => (width * height).sqrt().round(),
+            _ => return false,
+        };
+        let whole = !matches!(field, Field::Epochs | Field::LoraDropout | Field::AudioSeconds);
+        if !number.is_finite() || number < 0.0 || (whole && (number < 1.0 || number.fract() != 0.0)) {
+            return false;
+        }
+        // `train_batch_size` of DeepSpeed is that of all cards; of one name the more exact one stays.
+        let exact = setting.name().contains("per") || setting.name().contains("micro");
+        if field == Field::MicroBatch
+            && !exact
+            && self.found.iter().any(|(f, _, from)| *f == field && is_exact(&from.text))
+        {
+            return false;
+        }
+        self.put(field, number.to_string(), setting.from.clone());
+        true
+    }
+
+    fn named(&mut self, value: &str, from: Piece) -> bool {
+        let name = value.trim_matches(['/', '.', ' ']);
+        if name.is_empty() || name.starts_with(['$', '{', '<']) || self.model.is_some() {
+            return false;
+        }
+        let Some(model) = model(name, self.catalog) else {
+            let looks = name.contains('/') && !name.contains(' ') && !value.starts_with(['/', '.']);
+            if looks && self.unknown_model.is_none() {
+                self.unknown_model = Some((name.to_owned(), from));
+            }
+            return false;
+        };
+        let small = name.to_ascii_lowercase();
+        self.quantized_name = small.contains("bnb-4bit") || small.contains("-4bit");
+        self.model = Some((model, from));
+        true
+    }
+
+    /// Models named in calls: `from_pretrained("...")`, `YOLO("...")`, `timm.create_model("...")`.
+    pub(super) fn names_in_calls(&mut self, text: &Text) {
+        // LitGPT's command takes the model as a word of its own.
+        if let Some(at) = text.small().find("litgpt ") {
+            let (command, _) = text.window(at, 200);
+            if let Some(name) =
+                command.lines().next().and_then(|line| line.split_whitespace().find(|word| word.contains('/')))
+            {
+                self.named(name, text.piece_at(at));
+            }
+        }
+        for call in ["from_pretrained(", "yolo(", "create_model(", "from_single_file(", "models."] {
+            let mut from = 0;
+            while let Some(found) = text.small().get(from..).and_then(|rest| rest.find(call)) {
+                let at = from + found + call.len();
+                from = at;
+                let (behind, _) = text.window(at, 200);
+                let name = if call == "models." {
+                    behind.split('(').next().filter(|name| behind.contains('(') && name.len() < 40)
+                } else {
+                    let behind = behind.trim_start();
+                    let quote = behind.chars().next().filter(|c| *c == '"' || *c == '\'');
+                    quote.and_then(|quote| behind.get(1..)?.split(quote).next())
+                };
+                if let Some(name) = name {
+                    self.named(name, text.piece_at(at));
+                }
+                if self.model.is_some() {
+                    return;
+                }
+            }
+        }
+    }
+
+    pub(super) fn names_a_model(&self) -> bool {
+        self.model.is_some() || self.unknown_model.is_some()
+    }
+
+    /// Adds what was told to the reading.
+    pub(super) fn settle(mut self, library: Option<(Framework, Piece)>, text: &Text, reading: &mut Reading) {
+        let domain = self.model.as_ref().map(|(model, _)| model.domain);
+        if let Some((model, from)) = self.model.take() {
+            reading.add(Field::Model, model.id, Basis::Stated, from);
+        } else if let Some((name, _)) = self.unknown_model.take() {
+            reading.notes.push(Note::UnknownModel(name));
+        }
+        self.method(text, domain, reading);
+        self.precision(reading);
+        self.sharding(reading);
+        if let Some(steps) = self.steps.filter(|_| !self.found.iter().any(|(field, ..)| *field == Field::Epochs)) {
+            reading.notes.push(Note::Steps(steps));
+        }
+        for (field, value, from) in std::mem::take(&mut self.found) {
+            reading.add(field, value, Basis::Stated, from);
+        }
+        if let Some((framework, from)) = library {
+            reading.add(Field::Framework, library::id(framework), Basis::Implied, from.clone());
+            for (field, value) in library::usual(framework, text) {
+                reading.add(*field, *value, Basis::Implied, from.clone());
+            }
+        }
+    }
+
+    fn method(&mut self, text: &Text, domain: Option<Domain>, reading: &mut Reading) {
+        let four = self.four_bit.clone().filter(|(on, _)| *on);
+        let eight = self.eight_bit.clone().filter(|(on, _)| *on);
+        let adapter = self.adapter.clone().filter(|(on, _)| *on);
+        let by_words = || {
+            let words = ["get_peft_model", "loraconfig", "_lora", "lora_", "train_network.py", "networks.lora"];
+            words.iter().find_map(|word| Some(("lora", text.piece_at(text.small().find(word)?))))
+        };
+        let stated = self.method.clone().map(|(method, from)| (method, from, Basis::Stated));
+        let adapted = adapter.map(|(_, from)| ("lora", from, Basis::Stated));
+        let implied = || by_words().map(|(method, from)| (method, from, Basis::Implied));
+        let Some((mut method, mut from, basis)) = stated.or(adapted).or_else(implied) else {
+            if let Some((_, from)) = four {
+                reading.add(Field::Method, "qlora", Basis::Implied, from);
+            } else if self.library.is_some_and(|library| library != Framework::Pytorch) {
+                reading.add(Field::Method, "full", Basis::Implied, Piece::default());
+            }
+            return;
+        };
+        let texts = matches!(domain, Some(Domain::Language | Domain::VisionLanguage) | None);
+        let quantized = four.is_some() || self.quantized_name;
+        if method == "lora" && quantized && texts {
+            method = "qlora";
+            from = four.clone().map_or(from, |(_, from)| from);
+        }
+        if method == "qlora" && self.double {
+            reading.add(Field::Base, "nf4-dq", Basis::Stated, from.clone());
+        } else if method == "lora" && four.is_some() {
+            reading.add(Field::Base, "nf4", Basis::Stated, from.clone());
+        }
+        if let Some((_, from)) = eight.filter(|_| method == "lora") {
+            reading.add(Field::Base, "int8", Basis::Stated, from);
+        }
+        reading.add(Field::Method, method, basis, from);
+    }
+
+    fn precision(&mut self, reading: &mut Reading) {
+        let adapts = reading.value(Field::Method).is_some_and(|m| m.contains("lora"));
+        let divided = self.zero.is_some();
+        if let Some((id, from)) = self.pure.take() {
+            reading.add(Field::Precision, id, Basis::Stated, from);
+        } else if let Some((id, from)) = self.half.take() {
+            // Weights loaded in 16 bit stay so; DeepSpeed keeps fp32 masters beside them.
+            let id = match id {
+                "amp-bf16" if !adapts && divided => "bf16-master",
+                "amp-bf16" if !adapts && self.loaded == Some("bf16") => "bf16",
+                id => id,
+            };
+            reading.add(Field::Precision, id, Basis::Stated, from);
+        } else if !adapts && self.loaded == Some("bf16") {
+            reading.add(Field::Precision, "bf16", Basis::Implied, Piece::default());
+        } else if self.library == Some(Framework::Transformers) && self.loaded.is_none() && !adapts {
+            reading.add(Field::Precision, "fp32", Basis::Implied, Piece::default());
+        }
+    }
+
+    fn sharding(&mut self, reading: &mut Reading) {
+        if let Some((cards, from)) = self.cards.take() {
+            reading.add(Field::Count, (cards * self.machines).to_string(), Basis::Stated, from);
+        }
+        let away = self.optimizer_away.take().filter(|(on, _)| *on);
+        let weights = self.weights_away.take().filter(|(on, _)| *on);
+        if let Some((stage, from)) = self.zero.take() {
+            let id = match (stage, weights.is_some()) {
+                (0, _) => "ddp",
+                (1, _) => "zero1",
+                (2, _) => "zero2",
+                (_, true) => "zero3-offload",
+                (_, false) => "zero3",
+            };
+            reading.add(Field::Sharding, id, Basis::Stated, from);
+        } else if let Some((id, from)) = self.fsdp.take() {
+            reading.add(Field::Sharding, id, Basis::Stated, from);
+        }
+        if let Some((_, from)) = away.filter(|_| weights.is_none()) {
+            reading.add(Field::Offload, "optimizer", Basis::Stated, from);
+        }
+    }
+}
+
+/// Whether the place of a batch size names the one of a card.
+fn is_exact(text: &str) -> bool {
+    text.contains("per_") || text.contains("micro")
+}
+
+fn switch(small: &str) -> Option<bool> {
+    match small {
+        "true" | "yes" | "on" | "1" => Some(true),
+        "false" | "no" | "off" | "0" | "none" | "null" => Some(false),
+        _ => None,
+    }
+}
+
+/// Which layers carry adapters, by the names of some of them.
+fn targets(small: &str) -> &'static str {
+    let has = |word: &str| small.contains(word);
+    if has("all")
+        || ["up_proj", "gate_proj", "down_proj", "fc1", "fc2", "mlp", "ff.", "w1", "dense_h_to_4h"]
+            .iter()
+            .any(|w| has(w))
+    {
+        "all-linear"
+    } else if has("o_proj") || has("k_proj") || has("out_proj") || has("to_k") || has("key") || has("wo") {
+        "attn"
+    } else {
+        "qv"
+    }
+}
+
+/// The optimizer by the name that a library gives it, and how it steps.
+fn optimizer(small: &str) -> Option<(&'static str, Option<&'static str>)> {
+    let has = |word: &str| small.contains(word);
+    let how = if has("fused") { Some("fused") } else { None };
+    let eight = has("8bit") || has("8-bit") || has("bnb");
+    let id = match () {
+        () if has("galore") => "galore",
+        () if has("muon") => "muon",
+        () if has("lion") => "lion",
+        () if has("adafactor") => "adafactor",
+        () if has("paged") && eight && !has("32bit") => "paged-adamw8bit",
+        () if has("paged") => "paged-adamw",
+        () if has("adam") && eight => "adamw8bit",
+        () if has("adam") || has("prodigy") => "adamw",
+        // Ultralytics' own has momentum.
+        () if has("sgd") => "sgd-momentum",
+        () => return None,
+    };
+    Some((id, how))
+}
+
+/// File names of checkpoints that everybody has, and the catalog's ids.
+const FILES: &[(&str, &str)] = &[
+    ("sd_xl_base", "sdxl"),
+    ("sdxl", "sdxl"),
+    ("stable-diffusion-xl", "sdxl"),
+    ("v1-5-pruned", "sd1.5"),
+    ("stable-diffusion-v1-5", "sd1.5"),
+    ("v2-1_", "sd2.1"),
+    ("flux1-dev", "flux.1-dev"),
+    ("flux1-schnell", "flux.1-schnell"),
+    ("sd3.5_large", "sd3.5-large"),
+    ("sd3.5_medium", "sd3.5-medium"),
+    ("sd3_medium", "sd3-medium"),
+];
+
+/// The model that a name, a repository or a path means.
+fn model<'a>(name: &str, catalog: &'a Catalog) -> Option<&'a Model> {
+    let last = name.rsplit(['/', '\\']).next().unwrap_or_default();
+    let stem = [".safetensors", ".ckpt", ".pth", ".pt", ".yaml", ".bin", ".gguf"]
+        .iter()
+        .fold(last, |n, end| n.trim_end_matches(end));
+    if stem.len() < 3 || stem.len() > 120 {
+        return None;
+    }
+    let small = stem.to_ascii_lowercase();
+    catalog
+        .resolve_model(name)
+        .or_else(|| catalog.model(&small))
+        .or_else(|| catalog.resolve_model(stem))
+        .or_else(|| FILES.iter().find(|(file, _)| small.contains(file)).and_then(|(_, id)| catalog.model(id)))
+}
