@@ -36,7 +36,12 @@ pub(super) struct Told<'a> {
     steps: Option<u64>,
     /// The 4-bit base of an upload whose name says so.
     quantized_name: bool,
+    /// Names that were looked up.
+    lookups: usize,
 }
+
+/// Most names that are looked up: each is compared with the whole catalog.
+const MOST_LOOKUPS: usize = 8;
 
 impl<'a> Told<'a> {
     pub(super) fn new(catalog: &'a Catalog, library: Option<Framework>) -> Self {
@@ -62,6 +67,7 @@ impl<'a> Told<'a> {
             machines: 1,
             steps: None,
             quantized_name: false,
+            lookups: 0,
         }
     }
 
@@ -283,9 +289,11 @@ impl<'a> Told<'a> {
 
     fn named(&mut self, value: &str, from: Piece) -> bool {
         let name = value.trim_matches(['/', '.', ' ']);
-        if name.is_empty() || name.starts_with(['$', '{', '<']) || self.model.is_some() {
+        if name.is_empty() || name.starts_with(['$', '{', '<']) || self.model.is_some() || self.lookups >= MOST_LOOKUPS
+        {
             return false;
         }
+        self.lookups += 1;
         let Some(model) = model(name, self.catalog) else {
             let looks = name.contains('/') && !name.contains(' ') && !value.starts_with(['/', '.']);
             if looks && self.unknown_model.is_none() {
@@ -326,7 +334,7 @@ impl<'a> Told<'a> {
                 if let Some(name) = name {
                     self.named(name, text.piece_at(at));
                 }
-                if self.model.is_some() {
+                if self.model.is_some() || self.lookups >= MOST_LOOKUPS {
                     return;
                 }
             }
