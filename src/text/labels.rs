@@ -43,6 +43,31 @@ messages! {
     GROUP_OWN = "自己的模型", "Your own model";
     BEST_MATCHES = "最接近的", "Best matches";
 
+    DOOR = "贴上报错、配置、命令或 nvidia-smi", "Paste an error, config, command or nvidia-smi";
+    DOOR_WAYS = "在页面上直接粘贴，或把文件拖进来", "Paste anywhere on the page, or drop a file";
+    DOOR_TITLE = "手头有什么就贴什么", "Paste what you have";
+    DOOR_PRIVACY = "只在这个页面里读，不会发出去。", "It is read in this page and goes nowhere.";
+    DOOR_AREA = "贴在这里", "Paste here";
+    DOOR_FILE = "选文件", "Choose a file";
+    DOOR_CLEAR = "清空", "Clear";
+    DOOR_SETTING = "设置", "Setting";
+    DOOR_VALUE = "读到", "Value";
+    DOOR_FROM = "出处", "Read from";
+    DOOR_LIKELY = "推测", "likely";
+    DOOR_UNKNOWN = "这几处没看懂", "Not understood";
+    DOOR_REFUSED = "这几项填不进去", "These do not go into the form";
+    DOOR_NOTHING = "能读的有：爆显存、爆内存的报错，nvidia-smi 一类的输出，config.json，训练命令和配置文件。",
+        "What can be read: errors about memory, the output of nvidia-smi and its like, config.json, training commands and configuration files.";
+    DOOR_WHICH = "按容量看是这几张之一，点一下填上", "By its capacity it is one of these; click to fill it in";
+    DOOR_OWN = "和表单里的卡对得上", "It agrees with the card in the form";
+    DOOR_NOT_OWN = "和表单里的卡对不上", "It is not the card in the form";
+    DOOR_FIRST = "先做什么", "What to do first";
+    DOOR_SAME = "和表单里的一样，不用改", "The form says the same already";
+    DOOR_FILLED = "贴进来的内容", "What you pasted";
+    DOOR_BROWSER = "不知道是哪张卡？看浏览器怎么说", "Not sure which card? Ask the browser";
+    DOOR_SILENT = "浏览器没说是哪张卡。在命令行运行 nvidia-smi，把结果贴到这里。",
+        "The browser does not tell the card. Run nvidia-smi and paste what it says here.";
+
     ANSWER = "答案", "The answer";
     WHY = "为什么", "Why";
     NEXT = "下一步", "Next step";

@@ -8,6 +8,8 @@ mod answer;
 mod cards;
 mod choices;
 mod compare;
+pub mod doors;
+pub mod explained;
 pub mod featured;
 mod fields;
 mod fixes;

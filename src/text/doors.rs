@@ -1,0 +1,176 @@
+//! What was pasted, in words: its kind, its settings, what else is to be known.
+
+use super::names::{card, model};
+use super::numbers::counted;
+use super::{Lang, Message, both, choice, say};
+use crate::catalog::Catalog;
+use crate::project::import::card::ListedCard;
+use crate::project::import::{Found, Note, TextKind};
+use crate::project::{Field, Kind, fields};
+use crate::units::Bytes;
+
+/// What kind of text it is.
+pub const fn text_kind(kind: TextKind) -> Message {
+    match kind {
+        TextKind::Error => both!("这是一条报错", "This is an error"),
+        TextKind::Cards => both!("这是显卡信息", "This lists cards"),
+        TextKind::Model => both!("这是一个模型", "This is a model"),
+        TextKind::Script => both!("这是训练命令或配置", "This starts a training"),
+        TextKind::Unknown => both!("没认出这是什么", "Nothing here was recognized"),
+    }
+}
+
+/// What a setting is called.
+pub fn found_name(lang: Lang, found: &Found) -> String {
+    match found.field() {
+        Some(field) => super::field(field).text(lang).to_string(),
+        None => found.key.to_string(),
+    }
+}
+
+/// The value of a setting, as the form shows it.
+pub fn found_value(lang: Lang, found: &Found, catalog: &Catalog) -> String {
+    let value = found.value.as_str();
+    let Some(field) = found.field() else { return value.to_string() };
+    match fields::kind(field) {
+        Kind::Choice => choice(lang, field, value).to_string(),
+        Kind::Toggle => if value == "on" { both!("是", "yes") } else { both!("否", "no") }.text(lang).to_string(),
+        Kind::Search if field == Field::Gpu => {
+            catalog.gpu(value).map_or_else(|| value.to_string(), |gpu| card(lang, gpu))
+        }
+        Kind::Search if value == fields::CUSTOM_MODEL => super::labels::MODEL_CUSTOM.text(lang).to_string(),
+        Kind::Search => catalog.model(value).map_or_else(|| value.to_string(), |m| model(lang, m)),
+        Kind::Number(_) => value.to_string(),
+    }
+}
+
+/// Where a setting stands.
+pub fn place(lang: Lang, line: usize) -> String {
+    say!(lang, "第 {line} 行", "line {line}")
+}
+
+/// How many settings a button fills in.
+pub fn fill(lang: Lang, count: usize) -> String {
+    match (lang, count) {
+        (Lang::En, 1) => "Fill in 1 setting".to_string(),
+        _ => say!(lang, "填进表单（{count} 项）", "Fill in {count} settings"),
+    }
+}
+
+/// The cards of a listing and what is in use on them, a sentence each.
+pub fn cards(lang: Lang, cards: &[ListedCard], catalog: &Catalog) -> Vec<String> {
+    let mut names: Vec<(String, usize)> = Vec::new();
+    for listed in cards {
+        let name = catalog.gpu(&listed.id).map_or_else(|| listed.name.clone(), |gpu| card(lang, gpu));
+        match names.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, count)) => *count += 1,
+            None => names.push((name, 1)),
+        }
+    }
+    let mut lines: Vec<String> = names.into_iter().map(|(name, count)| format!("{count} × {name}")).collect();
+    for listed in cards.iter().filter(|listed| listed.used.is_some_and(|used| used > BUSY)).take(MOST) {
+        let used = listed.used.unwrap_or_default();
+        let index = listed.index.unwrap_or_default();
+        let mut programs: Vec<_> = listed.processes.iter().filter_map(|p| Some((p.bytes?, p.name.as_str()))).collect();
+        programs.sort_by_key(|(bytes, _)| std::cmp::Reverse(*bytes));
+        let programs: Vec<String> = programs.iter().take(3).map(|(bytes, name)| format!("{name} {bytes}")).collect();
+        let mut line = match listed.total {
+            Some(total) => {
+                say!(lang, "{index} 号卡已被占用 {used}，一共 {total}", "Card {index}: {used} of {total} is in use")
+            }
+            None => say!(lang, "{index} 号卡已被占用 {used}", "Card {index}: {used} is in use"),
+        };
+        if !programs.is_empty() {
+            line.push_str(lang.pick("：", ": "));
+            line.push_str(&programs.join(lang.pick("、", ", ")));
+        }
+        line.push_str(lang.pick("。", "."));
+        lines.push(line);
+    }
+    lines
+}
+
+/// What is in use on a card that does nothing but show a screen.
+const BUSY: Bytes = Bytes(300 << 20);
+
+/// Cards that are told of one by one.
+const MOST: usize = 8;
+
+/// What is to be known about a reading beside its values.
+pub fn note(lang: Lang, note: &Note, catalog: &Catalog) -> String {
+    match note {
+        Note::Cut { read, of } => {
+            let (read, of) = (Bytes(*read as u64), Bytes(*of as u64));
+            say!(lang, "内容有 {of}，只读了前面的 {read}。", "It has {of}; the first {read} were read.")
+        }
+        Note::SeveralKinds => both!(
+            "有好几种卡。表单里只能填一种，先填了显存加起来最多的那种。",
+            "There are several kinds of cards. The form takes one: the kind with most memory in all."
+        )
+        .text(lang)
+        .to_string(),
+        Note::OneOf(name, ids) => {
+            let names: Vec<String> =
+                ids.iter().filter_map(|id| catalog.gpu(id)).map(|gpu| card(lang, gpu)).collect();
+            let names = names.join(lang.pick("、", ", "));
+            say!(lang, "“{name}”可能是：{names}。", "\"{name}\" may be: {names}.")
+        }
+        Note::NamesMissing => both!(
+            "这份输出只有编号，没有卡的名字。换成 rocm-smi --showproductname --showmeminfo vram 再贴一次。",
+            "This output numbers the cards and does not name them. Paste that of rocm-smi --showproductname --showmeminfo vram."
+        )
+        .text(lang)
+        .to_string(),
+        Note::UnknownCard(name) => {
+            say!(lang, "目录里没有“{name}”这张卡。", "The catalog has no card \"{name}\".")
+        }
+        Note::UnknownModel(name) => say!(
+            lang,
+            "目录里没有“{name}”这个模型。把它的 config.json 贴进来，就能算。",
+            "The catalog has no model \"{name}\". Paste its config.json and it can be worked out."
+        ),
+        Note::Slice(slice) => say!(
+            lang,
+            "这是一张大卡切出来的一份（{slice}），能用的比整张少。",
+            "This is a slice of a larger card ({slice}): less than the whole can be used."
+        ),
+        Note::UnknownKind(name) => say!(
+            lang,
+            "没见过“{name}”这种结构，先按常见的解码器算。",
+            "\"{name}\" is a kind of network not known here; it is worked out as a usual decoder."
+        ),
+        Note::Assumed(names) => {
+            let names = names.join(lang.pick("、", ", "));
+            say!(lang, "文件里没写 {names}，用了常见的值。", "The file does not give {names}; usual values stand in.")
+        }
+        Note::LanguagePartOnly => both!(
+            "这个模型还能看图或听声音，这里只算语言那一部分。",
+            "This model also sees or hears; only its language part is worked out."
+        )
+        .text(lang)
+        .to_string(),
+        Note::Parameters(count) => {
+            let count = counted(lang, *count as f64);
+            say!(lang, "文件里数出来一共 {count}参数。", "Counted in the file: {count} parameters.")
+        }
+        Note::ParametersOfSize(count) => {
+            let count = counted(lang, *count as f64);
+            say!(
+                lang,
+                "按每个参数 2 字节，文件大小相当于 {count}参数。",
+                "At two bytes each, the size of the files makes {count} parameters."
+            )
+        }
+        Note::ShallowTable => both!(
+            "这张表只到模块，没有展开到层，激活是估的。",
+            "This table shows blocks, not the layers in them; activations are estimated."
+        )
+        .text(lang)
+        .to_string(),
+        Note::Steps(steps) => say!(
+            lang,
+            "训练按步数结束：{steps} 步。",
+            "The training ends after a number of steps: {steps}."
+        ),
+    }
+}
