@@ -58,20 +58,72 @@ const LENGTH: usize = 2400;
 /// How far before it the words may stand that say who speaks.
 const BEFORE: usize = 120;
 
-/// Places looked at for each sign, from the end.
-const PLACES: usize = 6;
+/// What every one of the signs has in it: few, so that a long text is gone through few times.
+const STEMS: &[&str] = &[
+    "memory",
+    "alloc",
+    "exhaust",
+    "kill",
+    "137",
+    "-9",
+    "oom",
+    "hbm cap",
+    "1455",
+    "paging file",
+    "文件太小",
+    "存不足",
+    "体不足",
+    "存溢出",
+    "リ不足",
+    "體不足",
+];
+
+/// Bytes of a long log that are looked at: where programs begin, and where they end.
+const HEAD: usize = 64 << 10;
+const TAIL: usize = 512 << 10;
+
+/// Places looked at for each stem, from the end.
+const PLACES: usize = 24;
+
+/// Places in all that are looked at closely.
+const CLOSELY: usize = 64;
+
+/// The places of signs, each once.
+fn places(text: &Text) -> Vec<(usize, &'static str, Option<Memory>)> {
+    let end = text.as_str().len();
+    let last = text.window(end.saturating_sub(TAIL), TAIL).1;
+    let first = text.window(0, HEAD.min(end - last.len())).1;
+    let mut places = Vec::new();
+    for (start, part) in [(0, first), (end - last.len(), last)] {
+        for stem in STEMS {
+            for (inside, _) in part.rmatch_indices(stem).take(PLACES) {
+                let at = start + inside;
+                let line = text.line_at(at);
+                let (from, near) = if line.small.len() > 2000 {
+                    (at.saturating_sub(60), text.window(at.saturating_sub(60), 160).1)
+                } else {
+                    (line.start, text.window(line.start, line.small.len() + 8).1)
+                };
+                let signs = SIGNS.iter().filter_map(|(sign, memory)| Some((from + near.find(sign)?, *sign, *memory)));
+                places.extend(signs);
+            }
+        }
+    }
+    places.sort_by(|a, b| b.0.cmp(&a.0).then(b.1.cmp(a.1)));
+    places.dedup();
+    places.truncate(CLOSELY);
+    places
+}
 
 /// The message with the most to say, and where it stands.
 pub(super) fn find(text: &Text) -> Option<(usize, MemoryError)> {
     let mut best: Option<(usize, usize, MemoryError)> = None;
-    for (sign, memory) in SIGNS {
-        for (at, _) in text.small().rmatch_indices(sign).take(PLACES) {
-            let Some(error) = at_place(text, at, sign, *memory) else { continue };
-            let says = weight(&error);
-            let better = best.as_ref().is_none_or(|(most, place, _)| (says, at) > (*most, *place) && says >= *most);
-            if better {
-                best = Some((says, at, error));
-            }
+    for (at, sign, memory) in places(text) {
+        let Some(error) = at_place(text, at, sign, memory) else { continue };
+        let says = weight(&error);
+        let better = best.as_ref().is_none_or(|(most, place, _)| (says, at) > (*most, *place));
+        if better {
+            best = Some((says, at, error));
         }
     }
     let found = best.map(|(_, at, error)| (at, error));
@@ -104,7 +156,10 @@ fn at_place(text: &Text, at: usize, sign: &str, memory: Option<Memory>) -> Optio
     let lead = around.get(..at.saturating_sub(start).min(around.len())).unwrap_or_default();
     let rest = around.get(lead.len()..).unwrap_or(around);
     let message = one_line(end_of_message(rest, sign));
-    if is_code(line.small) || !speaks_of_error(line.small, &message, lead) {
+    // A text without line ends is no line.
+    let near =
+        if line.small.len() > 2000 { around.get(..lead.len() + sign.len()).unwrap_or_default() } else { line.small };
+    if is_code(near) || !speaks_of_error(near, &message, lead) {
         return None;
     }
     let memory = whose(memory, sign, lead, &message);
