@@ -1,6 +1,7 @@
 //! The question: what do you want to train, what card do you have, what may it cost.
 
 use super::combobox::Combobox;
+use super::door::Entry;
 use super::field::{control, control_id, note};
 use super::page::page;
 use crate::project::Field;
@@ -38,6 +39,7 @@ pub(super) fn Ask() -> AnyView {
                 </div>
                 {note(page, Field::BudgetLimit)}
             </div>
+            <Entry />
         </section>
     }
     .into_any()

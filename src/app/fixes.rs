@@ -1,7 +1,7 @@
 //! What can be done: each fix with its effect, one click to apply, one to take back.
 
 use super::live::{click, part, when, words};
-use super::page::{Page, page};
+use super::page::{Change, Page, page};
 use super::sign::sign;
 use crate::advise::{self, Fix, Verdict};
 use crate::text::{self, Tone, labels};
@@ -95,7 +95,11 @@ fn Applied() -> AnyView {
     let names = words(move || {
         let lang = page.lang.get();
         page.changes.with(|changes| {
-            let names: Vec<String> = changes.iter().flat_map(|c| c.kinds.iter().map(|k| text::fix(lang, *k))).collect();
+            let name = |change: &Change| match change.kinds.as_slice() {
+                [] => vec![labels::DOOR_FILLED.text(lang).to_string()],
+                kinds => kinds.iter().map(|kind| text::fix(lang, *kind)).collect(),
+            };
+            let names: Vec<String> = changes.iter().flat_map(name).collect();
             names.join(lang.pick("、", ", "))
         })
     });

@@ -28,6 +28,10 @@
 //! | `share`, `save`, `sharing`, `share-close` | the buttons in the header and the dialog |
 //! | `link`, `embed-plain`, `embed-fitting`, `copy-ID` | texts to copy in it |
 //! | `unread`, `unread-close`, `full` | what a link said in vain; the way from a frame to the whole page |
+//! | `door`, `door-room`, `door-close`, `door-undo`, `door-browser` | the entry for what people have at hand, what opens, the way back |
+//! | `door-text`, `door-file`, `door-clear` | where it goes |
+//! | `door-reading`, `door-kind`, `door-error`, `door-causes`, `door-first`, `door-cards`, `door-card-ID` | what was read of it |
+//! | `door-notes`, `door-found`, `door-found-KEY`, `door-fill`, `door-unknown` | settings by their keys in the link |
 //! | `live` | the polite live region |
 
 // `#[component]` makes public items of whatever it is put on.
@@ -39,6 +43,7 @@ mod ask;
 mod bar;
 mod cards;
 mod combobox;
+mod door;
 mod field;
 mod fixes;
 mod fold;

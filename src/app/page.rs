@@ -39,7 +39,7 @@ pub enum Theme {
 /// A fix that was applied, and the way back.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Change {
-    /// What was changed.
+    /// What was changed; empty where it is what somebody pasted.
     pub kinds: Vec<FixKind>,
     /// The project before.
     pub before: Project,
