@@ -62,6 +62,8 @@ impl Stack {
             eager_attention: false,
             code: Code::default(),
         };
+        // Adapters of denoisers, without k-bit preparation.
+        let denoiser = Self { step: StepImpl::Foreach, kbit_prepare: false, own_kernels: true, ..huggingface };
         match framework {
             // LLaMA-Factory, Axolotl and ms-swift keep embedding and head in 16 bit.
             Framework::LlamaFactory => Self { kbit_prepare: false, models_loss: true, ..huggingface },
@@ -130,17 +132,21 @@ impl Stack {
             // `torch.optim` as it comes.
             Framework::Pytorch => Self { step: StepImpl::Foreach, own_models: true, own_kernels: true, ..huggingface },
             Framework::SimpleTuner => {
-                let code = Code { dynamic_fp8: true, unchecked_linear_attention: true, ..Code::default() };
-                Self { step: StepImpl::Foreach, kbit_prepare: false, own_kernels: true, code, ..huggingface }
+                let code = Code {
+                    int8_for_training: true,
+                    unchecked_linear_attention: true,
+                    joint_projections: true,
+                    ..Code::default()
+                };
+                // `move_models` of its trainer casts the model with its adapters to `weight_dtype`.
+                Self { half_adapters: true, code, ..denoiser }
             }
-            // The same; adapters of denoisers without k-bit preparation.
-            Framework::Diffusers
-            | Framework::Kohya
-            | Framework::OneTrainer
-            | Framework::AiToolkit
-            | Framework::Ultralytics => {
-                Self { step: StepImpl::Foreach, kbit_prepare: false, own_kernels: true, ..huggingface }
+            Framework::Kohya | Framework::OneTrainer => {
+                Self { code: Code { plain_adapters: true, ..Code::default() }, ..denoiser }
             }
+            // diffusers' scripts cast adapters to fp32 for fp16 only (`if args.mixed_precision == "fp16"`).
+            Framework::Diffusers => Self { half_adapters: true, ..denoiser },
+            Framework::AiToolkit | Framework::Ultralytics => denoiser,
             Framework::Transformers => Self { models_loss: true, ..huggingface },
         }
     }
@@ -271,9 +277,10 @@ pub fn configure(project: &Project, layers: u64, task: Task, gpu: Option<&Gpu>) 
                 && pairs == 1,
             converts_outputs: stack.code.converts_outputs && pairs == 1,
             shifts_logits: stack.code.shifts_logits || (pairs > 1 && stack.code.converts_outputs),
+            streamed_linears: project.framework == Framework::SimpleTuner && project.block_swap >= 1.0,
             ..stack.code
         },
-        adapter: if pure || stack.half_adapters { half } else { Dtype::F32 },
+        adapter: if pure || (stack.half_adapters && half == Dtype::Bf16) { half } else { Dtype::F32 },
         optimizer: project.optimizer,
         optimizer_impl: match project.optimizer_impl {
             OptimizerImpl::Auto if project.habits.renews => StepImpl::Renewing,
@@ -327,6 +334,7 @@ fn quantization(project: &Project) -> Option<Quantization> {
         BaseFormat::Int4 => Some(Quantization::Int4),
         BaseFormat::Int8 => Some(Quantization::Int8),
         BaseFormat::Fp8 => Some(Quantization::Fp8),
+        BaseFormat::Fp8Dynamic => Some(Quantization::Fp8Dynamic),
         // bitsandbytes with double quantization, as the QLoRA paper and the libraries' examples have it.
         BaseFormat::AsPrecision if project.method == Method::QLora => nf4(true),
         _ => None,

@@ -114,6 +114,12 @@ impl Builder {
         self.times = 1;
     }
 
+    /// Ends a segment that is a group of its own.
+    pub(crate) fn close(&mut self, checkpointed: bool) {
+        self.end_segment(checkpointed, false);
+        self.end_group();
+    }
+
     /// A tensor that lies in a slot before the first segment runs.
     pub(crate) fn global(&mut self, slot: Slot, rows: u64, cols: u64, dtype: Dtype) {
         let t = Tensor { id: NONE, rows, cols, dtype, grad: false };

@@ -50,8 +50,12 @@ pub enum Quantization {
     Int4,
     /// LLM.int8: one byte a weight, a scale per row.
     Int8,
-    /// One byte a weight, cast for each product.
+    /// One byte a weight, cast for each product: torchao's `Float8WeightOnlyConfig` multiplies by the dequantized matrix
+    /// where autograd sees it, and so keeps it.
     Fp8,
+    /// The same with activations brought to fp8 for each product, by operators that autograd follows (torchao's
+    /// `Float8DynamicActivationFloat8WeightConfig`).
+    Fp8Dynamic,
 }
 
 /// Which weights are trained.
@@ -181,9 +185,6 @@ pub struct Code {
     /// "Selective" checkpointing keeps the results of attention and of every other matrix product and computes the rest
     /// again (`apply_ac` with `selective_ac_option = "op"` in torchtitan).
     pub keeps_products: bool,
-    /// fp8 weights meet activations that are brought to fp8 for each product, by operators that autograd follows
-    /// (torchao's `Float8DynamicActivationFloat8WeightConfig`, `SimpleTuner`'s `fp8-torchao`).
-    pub dynamic_fp8: bool,
     /// Logits become fp32 in the model and the loss is taken of a copy without the last token (transformers before 4.50 of
     /// March 2025: `shift_logits = logits[..., :-1, :].contiguous()`; since then labels are shifted instead).
     pub shifts_logits: bool,
@@ -193,6 +194,18 @@ pub struct Code {
     /// The model is compiled (`torch.compile`): what stands between the products is one kernel each time, which keeps its
     /// input. Saved tensors of compiled Llama, Qwen3 and GPT-2 layers, listed with torch 2.15.
     pub compiled: bool,
+    /// int8 weights are torchao's for training: a function that keeps its input, makes the matrix 16-bit for each product
+    /// and, in backward, computes the frozen matrix' gradient too (`_Int8WeightOnlyLinear` of
+    /// torchao/prototype/quantized_training/int8.py, which `SimpleTuner`'s `int8-torchao` stands for).
+    pub int8_for_training: bool,
+    /// Linear layers lie in main memory and come to the card for each product; the function that does so keeps its input
+    /// (`BouncingLinearFn` of `RamTorch`).
+    pub streamed_linears: bool,
+    /// Denoisers whose trainer joins their projections run with one for query, key and value (`SimpleTuner`).
+    pub joint_projections: bool,
+    /// Adapters take a layer's input as it is; PEFT brings it to the adapter's format first (`LoRAModule.forward` of
+    /// kohya's networks/lora.py and of `OneTrainer`).
+    pub plain_adapters: bool,
     /// Denoisers with linear attention are not checkpointed whatever is asked for: peaks of Sana and its video model are the same
     /// with and without (`SimpleTuner`, `documentation/experimental/SEGMENTED_CHECKPOINTING.md`).
     pub unchecked_linear_attention: bool,

@@ -147,6 +147,13 @@ impl<'c> Layers<'c> {
         self.config.code.fused_adapters && matches!(self.config.trained, Trained::Adapters(_))
     }
 
+    /// A frozen matrix that is there without being used.
+    pub(crate) fn idle_weight(&mut self, x: Tensor, out: u64, role: Role) {
+        let trained = std::mem::replace(&mut self.trained, false);
+        self.frozen(x, out, role);
+        self.trained = trained;
+    }
+
     /// A frozen matrix as it is stored; the bytes that making it takes for a product.
     fn frozen(&mut self, x: Tensor, out: u64, role: Role) -> u64 {
         match self.config.quantization {
@@ -231,7 +238,15 @@ impl<'c> Layers<'c> {
     /// The layer without its adapter.
     fn base(&mut self, x: Tensor, out: u64, bias: bool, role: Role) -> Tensor {
         match self.config.quantization {
-            Some(q) if self.is_quantized(role) => self.quantized(x, out, bias, q),
+            Some(q) if self.is_quantized(role) && !self.config.code.streamed_linears => self.quantized(x, out, bias, q),
+            _ if self.config.code.streamed_linears && !self.trained => {
+                let w = self.weight(out, x.cols);
+                if bias {
+                    self.weight(out, 1);
+                }
+                let compute = self.config.autocast.unwrap_or(w.dtype);
+                self.own_function(x, w, out, compute)
+            }
             _ => {
                 let w = self.weight(out, x.cols);
                 let b = bias.then(|| self.weight(out, 1));
@@ -282,7 +297,7 @@ impl<'c> Layers<'c> {
     /// PEFT's `lora.Linear`: `result + lora_B(lora_A(dropout(x))) * scaling`.
     fn lora(&mut self, x: Tensor, base: Tensor, out: u64, rank: u64, dropout: f64) -> Tensor {
         let dtype = self.config.adapter;
-        let input = self.b.cast(x, dtype);
+        let input = if self.config.code.plain_adapters { x } else { self.b.cast(x, dtype) };
         let dropped = self.b.dropout(input, dropout);
         let a = self.b.weight(rank, x.cols, dtype, true);
         let low = self.b.linear(dropped, a, None);
@@ -345,11 +360,13 @@ impl<'c> Layers<'c> {
                 bytes(numel, Dtype::U8) + bytes(out, Dtype::F32),
                 bytes(x.numel(), Dtype::U8) + bytes(x.rows * out, Dtype::F32),
             ),
-            Quantization::Fp8 => (bytes(numel, Dtype::U8) + bytes(out, Dtype::F32), bytes(numel, compute)),
+            Quantization::Fp8 | Quantization::Fp8Dynamic => {
+                (bytes(numel, Dtype::U8) + bytes(out, Dtype::F32), bytes(numel, compute))
+            }
         }
     }
 
-    /// A frozen layer stored in few bits: bitsandbytes' `Linear4bit`, `LLM.int8`, fp8.
+    /// A frozen layer stored in few bits: bitsandbytes' `Linear4bit` and `LLM.int8`, torchao's int8 and fp8.
     fn quantized(&mut self, x: Tensor, out: u64, bias: bool, quantization: Quantization) -> Tensor {
         let compute = self.config.autocast.unwrap_or(Dtype::Bf16);
         let (stored, scratch) = self.stored(x, out, quantization, compute);
@@ -358,18 +375,54 @@ impl<'c> Layers<'c> {
             let dtype = self.plain();
             self.b.weight(out, 1, dtype, false);
         }
-        let input = self.b.cast(x, compute);
-        let input = if self.config.code.dynamic_fp8 && quantization == Quantization::Fp8 {
-            self.dynamic_fp8(input)
-        } else {
-            input
-        };
         let code = self.config.code;
+        match quantization {
+            Quantization::Int8 if code.int8_for_training => return self.own_function(x, w, out, compute),
+            Quantization::Fp8 => return self.fp8_weights(x, w, out, compute),
+            _ => {}
+        }
+        let input = self.b.cast(x, compute);
+        if quantization == Quantization::Fp8Dynamic {
+            let input = self.dynamic_fp8(input);
+            let flops = 2.0 * x.numel() as f64 * out as f64;
+            return self.b.fused(&[input, w], x.rows, out, compute, Kernel { flops, ..Kernel::default() });
+        }
         let keeps_input = code.quantized_saves_input || code.int8_saves_input && quantization == Quantization::Int8;
         let y = self.b.dequantized_linear(input, w, out, scratch, keeps_input);
         let y = self.b.cast(y, x.dtype);
         // bitsandbytes' PEFT layer clones the result before it adds to it.
         self.b.copy(y, y.rows, y.cols)
+    }
+
+    /// A frozen linear layer as an autograd function of a library's own that keeps its input as it came. The 16-bit
+    /// matrix and the product before it is scaled are there while it runs, backward the matrix' gradient as well.
+    fn own_function(&mut self, x: Tensor, w: Tensor, out: u64, compute: Dtype) -> Tensor {
+        let (input, result) = (bytes(x.numel(), compute), bytes(x.rows.saturating_mul(out), compute));
+        let matrix = bytes(out.saturating_mul(x.cols), compute);
+        let cast = if x.dtype == compute { 0 } else { input };
+        let kernel = Kernel {
+            saves: 0b1,
+            temp: matrix + result.max(cast),
+            back_temp: matrix + result.max(matrix + cast),
+            flops: 2.0 * x.numel() as f64 * out as f64,
+            ..Kernel::default()
+        };
+        self.b.fused(&[x, w], x.rows, out, compute, kernel)
+    }
+
+    /// `F.linear(input, weight.dequantize(), bias)` where autograd sees it: the dequantized matrix is kept for the
+    /// input's gradient, made by way of fp32.
+    fn fp8_weights(&mut self, x: Tensor, w: Tensor, out: u64, compute: Dtype) -> Tensor {
+        let input = self.b.cast(x, compute);
+        let numel = out.saturating_mul(x.cols);
+        let kernel = Kernel {
+            saves: SAVE_AUX,
+            aux: bytes(numel, compute),
+            temp: bytes(numel, Dtype::F32),
+            flops: 2.0 * x.numel() as f64 * out as f64,
+            ..Kernel::default()
+        };
+        self.b.fused(&[input, w], x.rows, out, compute, kernel)
     }
 
     /// `_choose_scale_float8` and `_quantize_affine_float8` of torchao: the largest absolute value of each row, the

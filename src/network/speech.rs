@@ -43,11 +43,6 @@ fn checkpointed(n: &Layers) -> bool {
     n.config.checkpointing != Checkpointing::Off
 }
 
-fn end(n: &mut Layers, checkpointed: bool) {
-    n.b.end_segment(checkpointed, false);
-    n.b.end_group();
-}
-
 // ---- Whisper ---------------------------------------------------------------------------------------------------------
 
 /// An encoder-decoder on 30 seconds of mel bands.
@@ -104,7 +99,7 @@ fn write_whisper(n: &mut Layers, net: &Whisper, sound: Sound) {
     let looked_up = n.constant(frames, width, positions.dtype);
     let t = n.b.add(x.t, looked_up);
     n.b.put(HIDDEN, t);
-    end(n, false);
+    n.b.close(false);
     layers(n, net, net.encoder, frames, None);
     let x = n.b.take(HIDDEN);
     let memory = n.layer_norm(x, true, true);
@@ -119,7 +114,7 @@ fn write_whisper(n: &mut Layers, net: &Whisper, sound: Sound) {
     let looked_up = n.b.gather(positions, n.batch * tokens);
     let x = n.b.add(x, looked_up);
     n.b.put(HIDDEN, x);
-    end(n, false);
+    n.b.close(false);
     layers(n, net, net.decoder, tokens, Some(frames));
     let x = n.b.take(HIDDEN);
     let x = n.layer_norm(x, true, true);
@@ -158,7 +153,7 @@ fn layers(n: &mut Layers, net: &Whisper, times: u64, length: u64, memory: Option
         let out = n.linear(inner, net.width, true, Role::Mlp);
         let x = n.b.add(x, out);
         n.b.put(HIDDEN, x);
-        end(n, checkpointed(n));
+        n.b.close(checkpointed(n));
     }
 }
 
@@ -259,7 +254,7 @@ fn write_wave(n: &mut Layers, net: &Wave, sound: Sound) {
     n.trained = trained;
     let frames = x.width;
     n.b.put(HIDDEN, x.t);
-    end(n, false);
+    n.b.close(false);
     let x = n.b.take(HIDDEN);
     let normed = n.layer_norm(x, true, true);
     let mut t = n.linear(normed, net.width, true, Role::Outside);
@@ -275,14 +270,14 @@ fn write_wave(n: &mut Layers, net: &Wave, sound: Sound) {
     x = n.b.dropout(x, DROPOUT);
     n.b.put(ENCODED, x);
     n.b.put(HIDDEN, x);
-    end(n, false);
+    n.b.close(false);
     n.clear(ENCODED);
     for times in [1, net.layers - 1] {
         n.b.repeat(times);
         let x = n.b.take(HIDDEN);
         let x = wave_layer(n, net, x, frames, DROPOUT);
         n.b.put(HIDDEN, x);
-        end(n, checkpointed(n));
+        n.b.close(checkpointed(n));
     }
     let x = n.b.take(HIDDEN);
     let x = if net.norms_first { n.layer_norm(x, true, true) } else { x };

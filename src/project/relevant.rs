@@ -206,12 +206,15 @@ pub fn choices(field: Field, project: &Project, catalog: &Catalog) -> Vec<&'stat
         Field::Base => ids(|b: BaseFormat| match b {
             BaseFormat::Nf4 => texts || domain == Some(Domain::Diffusion),
             BaseFormat::Nf4Double | BaseFormat::Int4 => texts,
+            BaseFormat::Fp8Dynamic => domain == Some(Domain::Diffusion),
             _ => true,
         }),
         Field::Optimizer => ids(|_: Optimizer| true),
         Field::OptimizerImpl => ids(|_: OptimizerImpl| true),
-        Field::Checkpointing => ids(|c: Checkpointing| {
-            !matches!(c, Checkpointing::Selective | Checkpointing::Offloaded) || domain == Some(Domain::Language)
+        Field::Checkpointing => ids(|c: Checkpointing| match c {
+            Checkpointing::Selective | Checkpointing::Offloaded => domain == Some(Domain::Language),
+            Checkpointing::Pairs => domain == Some(Domain::Diffusion),
+            Checkpointing::Off | Checkpointing::PerBlock => true,
         }),
         Field::Attention => ids(|_: Attention| true),
         Field::Loss => ids(|_: LossKernel| true),

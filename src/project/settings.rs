@@ -91,6 +91,8 @@ choices! {
         Bf16 = "bf16",
         /// 1 byte a weight.
         Fp8 = "fp8",
+        /// 1 byte a weight, and activations brought to fp8 for each product (torchao's dynamic quantization).
+        Fp8Dynamic = "fp8-dynamic",
         /// 1 byte a weight and scales (LLM.int8).
         Int8 = "int8",
         /// Half a byte a weight and an fp32 scale per 64 weights (bitsandbytes).
@@ -154,7 +156,9 @@ choices! {
         Off = "off",
         /// One input per block is kept, the rest is computed again.
         PerBlock = "on",
-        /// Only the attention core is computed again (Megatron).
+        /// One input per two blocks is kept, both are computed again.
+        Pairs = "pairs",
+        /// Only the attention core is computed again (Megatron), or every other stretch of blocks (denoisers).
         Selective = "selective",
         /// As per block, and the kept inputs wait in main memory (Unsloth, torchtune's activation offloading).
         Offloaded = "offload",

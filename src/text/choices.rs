@@ -36,6 +36,7 @@ fn named(field: Field, id: &str) -> Option<Message> {
         (Field::Base, "int8") => both!("int8，每个数 1 字节", "int8, 1 byte a weight"),
         (Field::Base, "nf4") => both!("NF4，每个数半字节", "NF4, half a byte a weight"),
 
+        (Field::Base, "fp8-dynamic") => both!("fp8（激活也动态量化）", "fp8, activations too (dynamic)"),
         (Field::Base, "nf4-dq") => both!("NF4 双重量化", "NF4, double quantization"),
         (Field::Base, "int4") => both!("int4（GPTQ、AWQ）", "int4 (GPTQ, AWQ)"),
 
@@ -61,6 +62,7 @@ fn named(field: Field, id: &str) -> Option<Message> {
         }
 
         (Field::Checkpointing, "on") => both!("开（每层一个）", "On (per block)"),
+        (Field::Checkpointing, "pairs") => both!("开（每两层一个）", "On (every two blocks)"),
         (Field::Checkpointing, "selective") => both!("只重算注意力", "Attention only"),
 
         (Field::Checkpointing, "offload") => both!("开，检查点放到内存", "On, kept in main memory"),

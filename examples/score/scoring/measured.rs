@@ -170,7 +170,8 @@ fn project(
         },
         optimizer,
         optimizer_impl,
-        checkpointing: words::checkpointing(row.text("grad_checkpointing"), offload)
+        checkpointing: without_effect(row)
+            .or_else(|| words::checkpointing(row.text("grad_checkpointing"), offload))
             .or_else(|| without_checkpointing(row.text("note")))
             .unwrap_or_else(|| default_checkpointing(framework, method, domain, words::base(weights))),
         attention: attention(row, runtime),
@@ -399,9 +400,16 @@ fn default_dropout(framework: Framework, method: &str) -> f64 {
         | Framework::LlamaFactory
         | Framework::Diffusers
         | Framework::Kohya
-        | Framework::SimpleTuner
         | Framework::OneTrainer
         | Framework::AiToolkit => 0.0,
+        // `lora_dropout` of `SimpleTuner`'s options, which LyCORIS does not read.
+        Framework::SimpleTuner => {
+            if method.contains("lokr") {
+                0.0
+            } else {
+                0.1
+            }
+        }
         _ => 0.05,
     }
 }
@@ -413,6 +421,17 @@ fn without_checkpointing(note: &str) -> Option<Checkpointing> {
         .iter()
         .any(|words| note.contains(words))
         .then_some(Checkpointing::Off)
+}
+
+/// Checkpointing that is asked for and does nothing: blocks that `torch.compile` has made one function keep what that
+/// function's own backward wants.
+fn without_effect(row: &Row<'_>) -> Option<Checkpointing> {
+    let framework = row.text("framework").to_lowercase();
+    let note = row.text("note").to_lowercase();
+    let compiled = framework.contains("torch.compile") || note.contains("regional compile keeps");
+    let denoiser = Domain::from_text(row.text("domain")) == Domain::Diffusion;
+    let shown = note.contains("checkpointing shows no effect");
+    (denoiser && (shown || compiled && !framework.contains("no compile"))).then_some(Checkpointing::Off)
 }
 
 /// What the library does when nobody says otherwise.

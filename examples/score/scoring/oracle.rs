@@ -95,7 +95,12 @@ fn project(row: &Row<'_>, domain: Domain, catalog: &Catalog) -> Result<Subject, 
         sequence: row.count("decoder_len").or(row.count("seq")).unwrap_or(448),
         image_side: row.count("res").unwrap_or(if domain == Domain::Diffusion { 512 } else { 224 }),
         cached_latents: !row.flag("encoders").unwrap_or(false),
-        framework: if domain == Domain::Diffusion { Framework::Diffusers } else { Framework::Pytorch },
+        framework: match domain {
+            // PEFT with adapters in fp32.
+            Domain::Diffusion if row.text("adapter_dtype") == "fp32" => Framework::AiToolkit,
+            Domain::Diffusion => Framework::Diffusers,
+            _ => Framework::Pytorch,
+        },
         ..Project::default()
     };
     Ok(Subject::Project { project: Box::new(project), gpu: None })

@@ -102,6 +102,7 @@ pub(crate) fn base(text: &str) -> BaseFormat {
         (&["fp4"], BaseFormat::Nf4),
         (&["int4"], BaseFormat::Int4),
         (&["4-bit"], BaseFormat::Int4),
+        (&["fp8", "dynamic"], BaseFormat::Fp8Dynamic),
         (&["fp8"], BaseFormat::Fp8),
         (&["int8"], BaseFormat::Int8),
         (&["8-bit"], BaseFormat::Int8),
@@ -191,6 +192,9 @@ pub(crate) fn checkpointing(text: &str, offload: &str) -> Option<Checkpointing> 
     }
     if text == "no" || text == "false" || text == "off" || text == "none" {
         return Some(Checkpointing::Off);
+    }
+    if text.contains("segments of 2") {
+        return Some(Checkpointing::Pairs);
     }
     if text.contains("selective") || text.contains("every other") {
         return Some(Checkpointing::Selective);

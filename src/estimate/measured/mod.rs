@@ -136,7 +136,7 @@ fn check(project: &Project) -> Result<(), CannotEstimate> {
 }
 
 fn recomputes(project: &Project) -> bool {
-    matches!(project.checkpointing, Checkpointing::PerBlock | Checkpointing::Offloaded)
+    matches!(project.checkpointing, Checkpointing::PerBlock | Checkpointing::Pairs | Checkpointing::Offloaded)
 }
 
 fn is_half(project: &Project) -> bool {
@@ -162,7 +162,7 @@ fn weights(project: &Project, parameters: f64, trained: f64, casts: f64, factore
         }
         BaseFormat::Fp32 => 4.0,
         BaseFormat::Bf16 => 2.0,
-        BaseFormat::Fp8 => 1.0,
+        BaseFormat::Fp8 | BaseFormat::Fp8Dynamic => 1.0,
         BaseFormat::Int8 => 1.0 + 4.0 / 256.0,
         BaseFormat::Nf4 => 0.5 + 4.0 / 64.0,
         BaseFormat::Nf4Double => 0.5 + 1.03 / 64.0,

@@ -124,7 +124,7 @@ fn run(project: &Project, s: &Shape, flash: bool) -> Workload {
     let back = Backward::of(project, adapters);
     let recompute = match project.checkpointing {
         Checkpointing::Off | Checkpointing::Selective => 0.0,
-        Checkpointing::PerBlock | Checkpointing::Offloaded => 1.0,
+        Checkpointing::PerBlock | Checkpointing::Pairs | Checkpointing::Offloaded => 1.0,
     };
     let reference = if project.objective == Objective::Preference { 1.0 } else { 0.0 };
 
@@ -231,7 +231,7 @@ fn weight_traffic(project: &Project, weights: f64, passes: f64, trained: f64) ->
     let read = match stored(project) {
         // unpack: read half a byte, write two, read two
         BaseFormat::Nf4 | BaseFormat::Nf4Double | BaseFormat::Int4 => 4.5 * 1.5,
-        BaseFormat::Int8 | BaseFormat::Fp8 => 5.0,
+        BaseFormat::Int8 | BaseFormat::Fp8 | BaseFormat::Fp8Dynamic => 5.0,
         BaseFormat::Fp32 => 4.0,
         BaseFormat::Bf16 | BaseFormat::AsPrecision => 2.0,
     };
@@ -261,7 +261,7 @@ fn stored(project: &Project) -> BaseFormat {
 fn stored_bytes(project: &Project) -> f64 {
     match stored(project) {
         BaseFormat::Nf4 | BaseFormat::Nf4Double | BaseFormat::Int4 => 0.55,
-        BaseFormat::Int8 | BaseFormat::Fp8 => 1.0,
+        BaseFormat::Int8 | BaseFormat::Fp8 | BaseFormat::Fp8Dynamic => 1.0,
         BaseFormat::Fp32 => 4.0,
         BaseFormat::Bf16 | BaseFormat::AsPrecision => 2.0,
     }

@@ -115,7 +115,7 @@ fn run(project: &Project, pass: &Pass) -> Workload {
     let recompute = match project.checkpointing {
         Checkpointing::Off => 0.0,
         Checkpointing::Selective => 0.1,
-        Checkpointing::PerBlock | Checkpointing::Offloaded => 1.0,
+        Checkpointing::PerBlock | Checkpointing::Pairs | Checkpointing::Offloaded => 1.0,
     };
     let model =
         batch * (pass.products * (1.0 + back.weights + back.inputs) + pass.attention * (1.0 + 2.0 * back.inputs));
@@ -127,7 +127,7 @@ fn run(project: &Project, pass: &Pass) -> Workload {
     let frozen_16 = project.method.is_adapter();
     let weight_bytes = match project.base {
         BaseFormat::Nf4 | BaseFormat::Nf4Double | BaseFormat::Int4 => 0.55,
-        BaseFormat::Int8 | BaseFormat::Fp8 => 1.0,
+        BaseFormat::Int8 | BaseFormat::Fp8 | BaseFormat::Fp8Dynamic => 1.0,
         BaseFormat::Bf16 => 2.0,
         BaseFormat::AsPrecision if half && frozen_16 => 2.0,
         BaseFormat::Fp32 | BaseFormat::AsPrecision => 4.0,

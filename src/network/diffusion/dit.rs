@@ -1,6 +1,7 @@
 //! Diffusion transformers with a joint stream of picture and text: Stable Diffusion 3, FLUX and their kin, as diffusers
 //! writes them.
 
+use super::parts::embed;
 use super::{Latents, checkpointed, input_format, resident, squared_error};
 use crate::network::builder::{Tensor, bytes};
 use crate::network::layers::{Heads, Layers, Role};
@@ -129,7 +130,7 @@ pub(super) fn write(n: &mut Layers, net: &Joint, latents: Latents) {
         n.b.global(COS, streams.picture + streams.text, head, Dtype::F32);
         n.b.global(SIN, streams.picture + streams.text, head, Dtype::F32);
     }
-    end(n, false);
+    n.b.close(false);
     // SD3's last block does without the text's half.
     let last = u64::from(net.single == 0);
     for (times, dual) in [(net.dual, true), (net.double - net.dual - last, false)] {
@@ -137,19 +138,19 @@ pub(super) fn write(n: &mut Layers, net: &Joint, latents: Latents) {
             if times > 0 {
                 n.b.repeat(times);
                 double(n, net, streams, dual, false);
-                end(n, checkpointed(n));
+                n.b.close(checkpointed(n));
             }
         }
     }
     if last > 0 {
         double(n, net, streams, false, true);
-        end(n, checkpointed(n));
+        n.b.close(checkpointed(n));
     }
     for times in [net.single.min(1), net.single.saturating_sub(1)] {
         if times > 0 {
             n.b.repeat(times);
             single(n, net, streams);
-            end(n, checkpointed(n));
+            n.b.close(checkpointed(n));
         }
     }
     let x = n.b.take(HIDDEN);
@@ -162,17 +163,6 @@ pub(super) fn write(n: &mut Layers, net: &Joint, latents: Latents) {
         out = n.b.copy(out, out.rows, out.cols);
     }
     squared_error(n, out);
-}
-
-fn end(n: &mut Layers, checkpointed: bool) {
-    n.b.end_segment(checkpointed, false);
-    n.b.end_group();
-}
-
-fn embed(n: &mut Layers, x: Tensor, width: u64) -> Tensor {
-    let y = n.linear(x, width, true, Role::Outside);
-    let y = n.act_tensor(y, Act::Silu);
-    n.linear(y, width, true, Role::Outside)
 }
 
 /// Scale and shift of the last norm.

@@ -48,8 +48,7 @@ fn vae(n: &mut Layers, latents: Latents, dtype: Dtype) {
     let x = n.conv(x, Conv::new(8, 3).bias());
     let x = n.conv(x, Conv::new(8, 1).bias());
     n.b.put(Slot(0), x.t);
-    n.b.end_segment(false, false);
-    n.b.end_group();
+    n.b.close(false);
 }
 
 fn residual(n: &mut Layers, x: Map, out: u64) -> Map {

@@ -2,6 +2,7 @@
 
 mod dit;
 mod encoders;
+mod parts;
 mod stream;
 mod unet;
 
@@ -73,8 +74,7 @@ fn resident(n: &mut Layers, rows: u64, cols: u64, dtype: Dtype) -> Tensor {
 /// Mean squared error in fp32 against a target of the same size.
 fn squared_error(n: &mut Layers, out: Tensor) {
     n.b.put(Slot(0), out);
-    n.b.end_segment(false, false);
-    n.b.end_group();
+    n.b.close(false);
     let dtype = input_format(n);
     let target = resident(n, out.rows, out.cols, dtype);
     let out = n.b.take(Slot(0));

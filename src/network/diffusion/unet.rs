@@ -1,5 +1,6 @@
 //! The conditional U-Net of Stable Diffusion, as diffusers writes it.
 
+use super::parts::embed;
 use super::{Latents, checkpointed, given, input_format, resident, squared_error};
 use crate::network::Slot;
 use crate::network::builder::Tensor;
@@ -61,13 +62,6 @@ pub(super) fn network(id: &str) -> Option<UNet> {
         "kolors" => UNet { text: (2048, 256), added: 5632, ..large },
         _ => return None,
     })
-}
-
-/// Time embedding: two linear layers with `SiLU` between.
-fn embed(n: &mut Layers, x: Tensor, width: u64) -> Tensor {
-    let y = n.linear(x, width, true, Role::Outside);
-    let y = n.act_tensor(y, Act::Silu);
-    n.linear(y, width, true, Role::Outside)
 }
 
 /// Writes the denoiser and its loss.

@@ -1,0 +1,201 @@
+//! A block: norms, modulation, attention and feed-forward part.
+
+use super::attention::attention;
+use super::linear::gated_convolutions;
+use super::{BENT, HIDDEN, Modulation, Norm, Stream, TEXT, TIME, Text, Tokens};
+use crate::network::Dtype;
+use crate::network::builder::{Keep, Tensor};
+use crate::network::layers::{Layers, Role};
+use crate::network::maps::Act;
+
+/// Shifts, scales and gates of one half of a block.
+#[derive(Clone, Copy)]
+struct Half {
+    shift: Option<Tensor>,
+    scale: Tensor,
+    gate: Tensor,
+}
+
+pub(super) fn block(n: &mut Layers, net: &Stream, tokens: Tokens, plain: bool) {
+    let x = n.b.take(HIDDEN);
+    let rank = match net.modulation {
+        Modulation::LowRank(rank) => Some(rank),
+        _ => None,
+    };
+    let pair = if plain || rank.is_some() { None } else { Some(halves(n, net)) };
+    let half = |n: &mut Layers, which: usize| match (rank, pair) {
+        (Some(rank), _) => Some(low_rank(n, net.width, rank)),
+        (None, Some(pair)) => Some(pair[which]),
+        (None, None) => None,
+    };
+    let first = half(n, 0);
+    let adapted = adapt(n, net, x, first);
+    let attended = attention(n, net, adapted, None, tokens.all(net));
+    let mut x = join(n, net, x, attended, first);
+    if let Text::Cross { masked } = net.text_in {
+        let source = n.b.take(TEXT);
+        let own = rank.map(|rank| low_rank(n, net.width, rank));
+        let query = match own {
+            Some(_) => adapt(n, net, x, own),
+            None if net.cross_norm => {
+                let wide = n.b.cast(x, Dtype::F32);
+                let normed = n.layer_norm(wide, true, true);
+                n.b.cast(normed, x.dtype)
+            }
+            None => x,
+        };
+        let attended = attention(n, net, query, Some((source, masked)), tokens.picture);
+        x = match own {
+            Some(_) => join(n, net, x, attended, own),
+            None => n.b.add(x, attended),
+        };
+    }
+    let second = half(n, 1);
+    let adapted = adapt(n, net, x, second);
+    let out = if net.linear { gated_convolutions(n, net, adapted, tokens) } else { feed_forward(n, net, adapted) };
+    let x = join(n, net, x, out, second);
+    n.b.put(HIDDEN, x);
+}
+
+/// A block without modulation.
+pub(super) fn plain_block(n: &mut Layers, net: &Stream, x: Tensor, tokens: u64) -> Tensor {
+    let normed = norm(n, net, x);
+    let attended = attention(n, net, normed, None, tokens);
+    let x = n.b.add(x, attended);
+    let normed = norm(n, net, x);
+    let out = feed_forward(n, net, normed);
+    n.b.add(x, out)
+}
+
+pub(super) fn modulate(n: &mut Layers, x: Tensor, scale: Tensor, shift: Option<Tensor>) -> Tensor {
+    let one_plus = n.b.shift(scale);
+    let scaled = n.b.mul(x, one_plus);
+    match shift {
+        Some(shift) => n.b.add(scaled, shift),
+        None => scaled,
+    }
+}
+
+fn norm(n: &mut Layers, net: &Stream, x: Tensor) -> Tensor {
+    match net.norm {
+        Norm::Layer => n.layer_norm(x, false, false),
+        Norm::Wide => {
+            let wide = n.b.cast(x, Dtype::F32);
+            n.layer_norm(wide, false, false)
+        }
+        Norm::Rms => {
+            let weighted = net.modulation == Modulation::Sandwich;
+            let w = weighted.then(|| n.weight(x.cols, 1));
+            let wide = n.b.cast(x, Dtype::F32);
+            let square = n.b.pow(wide);
+            let variance = n.b.mean(square);
+            let deviation = n.b.unary(variance, Keep::Output, 1);
+            let normed = n.b.mul(x, deviation);
+            let narrow = n.b.cast(normed, x.dtype);
+            match w {
+                Some(w) => n.b.mul(narrow, w),
+                None => narrow,
+            }
+        }
+        Norm::FusedRms => {
+            let wide = n.b.cast(x, Dtype::F32);
+            let normed = n.head_norm(wide, x.cols);
+            n.b.cast(normed, x.dtype)
+        }
+    }
+}
+
+/// The two halves' modulation, and one more for cross-attention where each norm has its own.
+fn halves(n: &mut Layers, net: &Stream) -> [Half; 2] {
+    let width = net.width;
+    let six = match net.modulation {
+        Modulation::Table => {
+            let shared = n.b.take(BENT);
+            let table = n.weight(6, width);
+            let table = n.b.view(table, 1, 6 * width);
+            let wide = if net.norm == Norm::Wide { n.b.cast(shared, Dtype::F32) } else { shared };
+            n.b.add(wide, table)
+        }
+        Modulation::Shared => n.b.take(BENT),
+        Modulation::Sandwich => {
+            let time = n.b.take(TIME);
+            let bent = n.act_tensor(time, Act::Silu);
+            n.linear(bent, 4 * width, true, Role::Outside)
+        }
+        Modulation::Linear | Modulation::LowRank(_) => {
+            let time = n.b.take(TIME);
+            let bent = n.act_tensor(time, Act::Silu);
+            if net.text_in == Text::Joined {
+                // As many again for the text's tokens (`CogVideoXLayerNormZero`).
+                n.linear(bent, 6 * width, true, Role::Outside);
+            }
+            n.linear(bent, 6 * width, true, Role::Outside)
+        }
+    };
+    let sandwich = net.modulation == Modulation::Sandwich;
+    let parts = n.b.split(six, &vec![width; if sandwich { 4 } else { 6 }]);
+    match *parts.as_slice() {
+        [scale, gate, scale2, gate2] => {
+            [Half { shift: None, scale, gate }, Half { shift: None, scale: scale2, gate: gate2 }]
+        }
+        [shift, scale, gate, shift2, scale2, gate2] => {
+            [Half { shift: Some(shift), scale, gate }, Half { shift: Some(shift2), scale: scale2, gate: gate2 }]
+        }
+        _ => [Half { shift: None, scale: six, gate: six }; 2],
+    }
+}
+
+/// Modulation of low rank before one norm.
+fn low_rank(n: &mut Layers, width: u64, rank: u64) -> Half {
+    let time = n.b.take(TIME);
+    let bent = n.act_tensor(time, Act::Silu);
+    let low = n.linear(bent, rank, false, Role::Outside);
+    let three = n.linear(low, 3 * width, false, Role::Outside);
+    let shared = n.b.take(BENT);
+    let three = n.b.add(three, shared);
+    match n.b.split(three, &[width; 3]).as_slice() {
+        &[shift, scale, gate] => Half { shift: Some(shift), scale, gate },
+        _ => Half { shift: None, scale: three, gate: three },
+    }
+}
+
+/// Norm and modulation.
+fn adapt(n: &mut Layers, net: &Stream, x: Tensor, half: Option<Half>) -> Tensor {
+    let normed = norm(n, net, x);
+    let adapted = match half {
+        Some(half) => modulate(n, normed, half.scale, half.shift),
+        None => normed,
+    };
+    if net.norm == Norm::Wide { n.b.cast(adapted, x.dtype) } else { adapted }
+}
+
+/// `x + gate * y`.
+fn join(n: &mut Layers, net: &Stream, x: Tensor, y: Tensor, half: Option<Half>) -> Tensor {
+    let y = if net.modulation == Modulation::Sandwich { norm(n, net, y) } else { y };
+    let y = match half {
+        Some(half) => {
+            let gate = half.gate;
+            n.b.mul(gate, y)
+        }
+        None => y,
+    };
+    if net.norm == Norm::Wide {
+        let wide = n.b.cast(x, Dtype::F32);
+        let sum = n.b.add(wide, y);
+        return n.b.cast(sum, x.dtype);
+    }
+    n.b.add(x, y)
+}
+
+fn feed_forward(n: &mut Layers, net: &Stream, x: Tensor) -> Tensor {
+    let inner = if net.gated {
+        let gate = n.linear(x, net.inner, net.bias, Role::Mlp);
+        let up = n.linear(x, net.inner, net.bias, Role::Mlp);
+        let gate = n.act_tensor(gate, Act::Silu);
+        n.b.mul(gate, up)
+    } else {
+        let inner = n.linear(x, net.inner, net.bias, Role::Mlp);
+        n.act_tensor(inner, Act::Gelu)
+    };
+    n.linear(inner, net.width, net.bias, Role::Mlp)
+}
