@@ -1,7 +1,7 @@
 //! The symbolic step against itself and against what must hold for any model and setting.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use enough_gpu::catalog::{Catalog, LanguageKind, LanguageModel};
+use enough_gpu::catalog::{Architecture, Catalog, LanguageKind, LanguageModel};
 use enough_gpu::estimate::language::step;
 use enough_gpu::estimate::stack::Stack;
 use enough_gpu::network;
@@ -214,6 +214,26 @@ fn programs_have_the_models_parameters() {
     println!("{seen} programs, {} off: {off:?}", off.len());
     assert!(seen > 250);
     assert!(off.len() * 20 <= seen, "{} of {seen}: {off:?}", off.len());
+}
+
+/// Parameters of every denoiser's program against the count of its catalog row, taken from diffusers' classes.
+#[test]
+fn every_denoiser_has_its_parameters() {
+    let catalog = Catalog::bundled();
+    let config = settings()[0];
+    let config = StepConfig { trained: Trained::All, quantization: None, ..config };
+    let latents = Latents { height: 512, width: 512, frames: 1, encoders: false, text_parameters: 0 };
+    let mut off = Vec::new();
+    for id in enough_gpu::network::diffusion::ids() {
+        let model = catalog.model(id).expect(id);
+        let Architecture::Diffusion(row) = &model.architecture else { panic!("{id} is no denoiser") };
+        let program = diffusion(id, latents, &config).expect(id);
+        let gap = program.parameters() as f64 / row.denoiser_params as f64 - 1.0;
+        if gap.abs() > 0.01 {
+            off.push(format!("{id}: {} against {}, {:+.2} %", program.parameters(), row.denoiser_params, gap * 100.0));
+        }
+    }
+    assert!(off.is_empty(), "{}", off.join("\n"));
 }
 
 /// The same for denoisers; and a walk that variants share gives each what its own walk gives.

@@ -50,6 +50,8 @@ const ALIASES: &[(&str, &str)] = &[
     ("fasterrcnnresnet50fpn", "faster-rcnn-r50-fpn"),
     ("sd14", "sd1.5"),
     ("krea2raw", "krea-2"),
+    // `DEFAULT_MODEL_FLAVOUR` of `SimpleTuner`'s models/pixart/model.py.
+    ("pixartdefaultflavour", "pixart-900m"),
     ("longcatvideo", "longcat-video"),
     ("sanavideo2b", "sana-video-2b"),
     ("hidreami1full", "hidream-i1"),

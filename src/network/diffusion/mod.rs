@@ -1,7 +1,7 @@
 //! Denoisers of diffusion pipelines as programs, by their ids in the catalog.
 
-mod dit;
 mod encoders;
+mod joint;
 mod parts;
 mod stream;
 mod unet;
@@ -32,13 +32,13 @@ pub fn diffusion(id: &str, latents: Latents, config: &StepConfig) -> Option<Prog
     n.trained = !matches!(config.trained, Trained::Adapters(_) | Trained::Head);
     n.adapts_attention_out = true;
     n.quantizes_all = true;
-    let (unet, joint, single) = (unet::network(id), dit::network(id), stream::network(id));
+    let (unet, joint, single) = (unet::network(id), joint::network(id), stream::network(id));
     if latents.encoders && (unet.is_some() || joint.is_some() || single.is_some()) {
         encoders::encode(&mut n, id, latents);
     }
     match (unet, joint, single) {
         (Some(net), ..) => unet::write(&mut n, &net, latents),
-        (_, Some(net), _) => dit::write(&mut n, &net, latents),
+        (_, Some(net), _) => joint::write(&mut n, &net, latents),
         (.., Some(net)) => stream::write(&mut n, &net, latents),
         _ => return None,
     }
@@ -47,7 +47,7 @@ pub fn diffusion(id: &str, latents: Latents, config: &StepConfig) -> Option<Prog
 
 /// Denoisers that have a program.
 pub fn ids() -> impl Iterator<Item = &'static str> {
-    unet::IDS.into_iter().chain(dit::IDS).chain(stream::ids())
+    unet::IDS.into_iter().chain(joint::ids()).chain(stream::ids())
 }
 
 fn checkpointed(n: &Layers) -> bool {

@@ -3,6 +3,7 @@
 use super::linear::linear_attention;
 use super::{COS, SIN, Stream};
 use crate::network::builder::{Keep, Tensor};
+use crate::network::diffusion::parts::written_rms;
 use crate::network::layers::{Heads, Layers, Role};
 use crate::network::maps::Act;
 
@@ -25,7 +26,11 @@ pub(super) fn attention(n: &mut Layers, net: &Stream, x: Tensor, text: Option<(T
         None => (q, k),
         Some(by_head) => {
             let over = |t: Tensor| if by_head { head } else { t.cols };
-            (n.head_norm(q, over(q)), n.head_norm(k, over(k)))
+            if net.written_query_norm {
+                (written_rms(n, q, over(q), true), written_rms(n, k, over(k), true))
+            } else {
+                (n.head_norm(q, over(q)), n.head_norm(k, over(k)))
+            }
         }
     };
     let (q, k) = if net.linear && text.is_none() {

@@ -4,7 +4,8 @@ use super::attention::attention;
 use super::linear::gated_convolutions;
 use super::{BENT, HIDDEN, Modulation, Norm, Stream, TEXT, TIME, Text, Tokens};
 use crate::network::Dtype;
-use crate::network::builder::{Keep, Tensor};
+use crate::network::builder::Tensor;
+use crate::network::diffusion::parts::written_rms;
 use crate::network::layers::{Layers, Role};
 use crate::network::maps::Act;
 
@@ -84,18 +85,8 @@ fn norm(n: &mut Layers, net: &Stream, x: Tensor) -> Tensor {
             n.layer_norm(wide, false, false)
         }
         Norm::Rms => {
-            let weighted = net.modulation == Modulation::Sandwich;
-            let w = weighted.then(|| n.weight(x.cols, 1));
-            let wide = n.b.cast(x, Dtype::F32);
-            let square = n.b.pow(wide);
-            let variance = n.b.mean(square);
-            let deviation = n.b.unary(variance, Keep::Output, 1);
-            let normed = n.b.mul(x, deviation);
-            let narrow = n.b.cast(normed, x.dtype);
-            match w {
-                Some(w) => n.b.mul(narrow, w),
-                None => narrow,
-            }
+            let weighted = matches!(net.modulation, Modulation::Sandwich | Modulation::Shared);
+            written_rms(n, x, x.cols, weighted)
         }
         Norm::FusedRms => {
             let wide = n.b.cast(x, Dtype::F32);
@@ -119,7 +110,7 @@ fn halves(n: &mut Layers, net: &Stream) -> [Half; 2] {
         Modulation::Shared => n.b.take(BENT),
         Modulation::Sandwich => {
             let time = n.b.take(TIME);
-            let bent = n.act_tensor(time, Act::Silu);
+            let bent = if net.bends_time { n.act_tensor(time, Act::Silu) } else { time };
             n.linear(bent, 4 * width, true, Role::Outside)
         }
         Modulation::Linear | Modulation::LowRank(_) => {

@@ -6,7 +6,7 @@ mod block;
 mod linear;
 mod networks;
 
-use super::parts::embed;
+use super::parts::{embed, written_rms};
 use super::{Latents, checkpointed, input_format, resident, squared_error};
 use crate::network::builder::Tensor;
 use crate::network::layers::{Layers, Role};
@@ -60,6 +60,19 @@ enum Text {
     Joined,
 }
 
+/// How the text's embeddings reach the width of the blocks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum TextLayers {
+    /// None: blocks take them as they are.
+    None,
+    /// One linear layer without a bias.
+    One,
+    /// Two linear layers with an activation between.
+    Two,
+    /// RMS norm and one linear layer.
+    Normed,
+}
+
 /// A denoiser of one stream.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Stream {
@@ -86,6 +99,12 @@ pub(super) struct Stream {
     bias: bool,
     /// Norm of query and key by head, or (false) over the whole width; `None` = none.
     query_norm: Option<bool>,
+    /// That norm is diffusers' own, written out.
+    written_query_norm: bool,
+    /// The time goes through `SiLU` before a block's modulation.
+    bends_time: bool,
+    /// Layers that embed the text: a norm and one linear layer, or two linear layers.
+    text_layers: TextLayers,
     rotary: bool,
     /// Attention's result times the sigmoid of a further projection.
     attention_gate: bool,
@@ -158,7 +177,15 @@ pub(super) fn write(n: &mut Layers, net: &Stream, latents: Latents) {
         Some(fusion) => fuse(n, net, fusion, text),
         None => text,
     };
-    let text = embed(n, text, net.width);
+    let text = match net.text_layers {
+        TextLayers::None => text,
+        TextLayers::One => n.linear(text, net.width, false, Role::Outside),
+        TextLayers::Two => embed(n, text, net.width),
+        TextLayers::Normed => {
+            let normed = written_rms(n, text, text.cols, true);
+            n.linear(normed, net.width, true, Role::Outside)
+        }
+    };
     n.b.put(HIDDEN, x);
     n.b.put(TEXT, text);
     if net.rotary {

@@ -1,6 +1,6 @@
 //! Sizes of the denoisers of one stream.
 
-use super::{Fusion, Modulation, Norm, Stream, Text};
+use super::{Fusion, Modulation, Norm, Stream, Text, TextLayers};
 
 const BASE: Stream = Stream {
     width: 2048,
@@ -19,6 +19,9 @@ const BASE: Stream = Stream {
     gated: false,
     bias: true,
     query_norm: None,
+    written_query_norm: false,
+    bends_time: true,
+    text_layers: TextLayers::Two,
     rotary: true,
     attention_gate: false,
     by_head: false,
@@ -32,6 +35,7 @@ const BASE: Stream = Stream {
 /// diffusers' defaults of each class, or the arguments of its conversion script.
 const NETWORKS: &[(&str, Stream)] = &[
     ("pixart-sigma", PIXART),
+    ("pixart-900m", Stream { blocks: 42, ..PIXART }),
     ("pixart-alpha", Stream { text: (4096, 120), ..PIXART }),
     // transformer_ltx.py; 0.9.5's VAE: 32 x 32 pixels and 8 frames a token.
     (
@@ -93,8 +97,35 @@ const NETWORKS: &[(&str, Stream)] = &[
             gated: true,
             bias: false,
             query_norm: Some(true),
+            written_query_norm: true,
+            text_layers: TextLayers::Normed,
             by_head: true,
             time: 1024,
+            ..BASE
+        },
+    ),
+    // transformer_z_image.py.
+    (
+        "z-image",
+        Stream {
+            width: 3840,
+            heads: 30,
+            key_heads: 30,
+            blocks: 30,
+            refiners: (2, 2),
+            checked_refiners: true,
+            text: (2560, 256),
+            text_in: Text::Joined,
+            norm: Norm::Rms,
+            modulation: Modulation::Sandwich,
+            inner: 10_240,
+            gated: true,
+            bias: false,
+            query_norm: Some(true),
+            written_query_norm: true,
+            bends_time: false,
+            text_layers: TextLayers::Normed,
+            time: 256,
             ..BASE
         },
     ),
@@ -136,6 +167,7 @@ const NETWORKS: &[(&str, Stream)] = &[
             inner: 12_288,
             gated: true,
             bias: false,
+            text_layers: TextLayers::One,
             query_norm: Some(true),
             ..BASE
         },
@@ -187,6 +219,8 @@ const COSMOS: Stream = Stream {
     modulation: Modulation::LowRank(256),
     bias: false,
     query_norm: Some(true),
+    written_query_norm: true,
+    text_layers: TextLayers::None,
     ..BASE
 };
 
