@@ -23,7 +23,7 @@ fn score(text: &str, catalog: &Catalog) -> Vec<Scored> {
 fn every_row_is_read() {
     let catalog = Catalog::bundled();
     let traced = score(ORACLE, &catalog);
-    assert_eq!(traced.len(), 252);
+    assert_eq!(traced.len(), 264);
     assert_eq!(traced.iter().filter(|s| s.case.domain == Domain::Llm).count(), 144);
     for s in traced.iter().filter(|s| s.case.domain == Domain::Llm) {
         assert!(matches!(s.case.subject, Ok(Subject::Step { .. })), "{}: {:?}", s.case.id, s.case.subject);
@@ -218,8 +218,9 @@ const BOUNDS: &[(&str, Domain, Measure, f64)] = &[
     ("measured", Domain::Vision, Measure::Median, 5.0),
     ("measured", Domain::Vision, Measure::P90, 15.0),
     ("measured", Domain::Diffusion, Measure::Estimated, 95.0),
-    ("measured", Domain::Diffusion, Measure::Median, 18.0),
-    ("measured", Domain::Diffusion, Measure::Balanced, 79.0),
+    ("measured", Domain::Diffusion, Measure::Median, 9.5),
+    ("measured", Domain::Diffusion, Measure::P90, 44.0),
+    ("measured", Domain::Diffusion, Measure::Balanced, 89.0),
     ("measured", Domain::Audio, Measure::Estimated, 90.0),
     ("measured", Domain::Audio, Measure::Median, 5.0),
     ("measured", Domain::Audio, Measure::P90, 15.0),

@@ -196,7 +196,8 @@ pub(super) fn write(n: &mut Layers, net: &Stream, latents: Latents) {
     n.b.close(false);
     let apart = Stream { text_in: Text::Joined, ..*net };
     let checked = checkpointed(n) && !(net.linear && n.config.code.unchecked_linear_attention);
-    let refined = checked && net.checked_refiners;
+    // No library keeps their inputs in main memory and leaves the refiners alone.
+    let refined = checked && (net.checked_refiners || n.config.checkpointing == Checkpointing::Offloaded);
     blocks(n, &apart, net.refiners.0, Tokens { text: 0, ..tokens }, (false, refined));
     if net.refiners.1 > 0 {
         swap(n);
