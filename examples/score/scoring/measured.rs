@@ -423,15 +423,9 @@ fn without_checkpointing(note: &str) -> Option<Checkpointing> {
         .then_some(Checkpointing::Off)
 }
 
-/// Checkpointing that is asked for and does nothing: blocks that `torch.compile` has made one function keep what that
-/// function's own backward wants.
+/// Checkpointing that is asked for and does nothing.
 fn without_effect(row: &Row<'_>) -> Option<Checkpointing> {
-    let framework = row.text("framework").to_lowercase();
-    let note = row.text("note").to_lowercase();
-    let compiled = framework.contains("torch.compile") || note.contains("regional compile keeps");
-    let denoiser = Domain::from_text(row.text("domain")) == Domain::Diffusion;
-    let shown = note.contains("checkpointing shows no effect");
-    (denoiser && (shown || compiled && !framework.contains("no compile"))).then_some(Checkpointing::Off)
+    row.text("note").to_lowercase().contains("checkpointing shows no effect").then_some(Checkpointing::Off)
 }
 
 /// What the library does when nobody says otherwise.

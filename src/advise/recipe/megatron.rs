@@ -56,7 +56,7 @@ pub(super) fn pretrain(job: &Job<'_>) -> Option<Recipe> {
     match p.checkpointing {
         Checkpointing::Off => {}
         Checkpointing::Selective => options.push("--recompute-granularity selective".to_owned()),
-        Checkpointing::PerBlock | Checkpointing::Offloaded => {
+        Checkpointing::PerBlock | Checkpointing::Pairs | Checkpointing::Offloaded => {
             options.push("--recompute-granularity full --recompute-method uniform --recompute-num-layers 1".to_owned());
         }
     }

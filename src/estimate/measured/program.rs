@@ -8,7 +8,7 @@ use crate::network::Program;
 use crate::network::diffusion::{Latents, diffusion};
 use crate::network::speech::{Sound, speech};
 use crate::network::vision::{Pictures, vision};
-use crate::project::{Framework, Method, Offload, Optimizer, Project, Sharding};
+use crate::project::{Checkpointing, Framework, Method, Offload, Optimizer, Project, Sharding};
 use crate::step::{self, Category, Live, Observer, Phase, Shards, StepConfig, StepResult, Task, Walk, Walked};
 use crate::units::{Bytes, GIB};
 use std::cell::{OnceCell, RefCell};
@@ -111,6 +111,11 @@ impl Planned {
             optimizer: over(optimizer),
             ..Shards::default()
         };
+        if project.habits.compiled && matches!(model.architecture, Architecture::Diffusion(_)) {
+            // Blocks that `torch.compile` has made one function keep what that function's own backward wants: SimpleTuner
+            // measures the same with and without checkpointing (documentation/experimental/SEGMENTED_CHECKPOINTING.md).
+            config.checkpointing = Checkpointing::Off;
+        }
         let input = match &model.architecture {
             Architecture::Vision(_) => {
                 let pretrained = project.method != Method::Scratch;
