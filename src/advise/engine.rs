@@ -79,12 +79,26 @@ impl Need {
 struct Known {
     /// Cards with flash attention run a step with the same kernels, and so do those without.
     flash: bool,
-    count: u32,
+    cards: Cards,
     sharding: Sharding,
     /// The changed project; `None` for the one that the advice is about.
     changed: Option<Project>,
     /// Without the card's own runtime.
     need: Option<Need>,
+}
+
+/// Numbers of cards on which each needs the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Cards {
+    /// So many, and no other number.
+    These(u32),
+    /// Any number, on one machine or on several, with a full copy on each: what it is divided by plays no part.
+    Copies {
+        /// More than one machine.
+        machines: bool,
+        /// Gradients gather over several micro-batches.
+        gathers: bool,
+    },
 }
 
 /// The needs and the work of a project and its variants, each estimated once.
@@ -127,7 +141,7 @@ impl<'a> Memo<'a> {
         }
         self.needs.borrow_mut().push(Known {
             flash: has_flash(gpu),
-            count: settled.hardware.count.max(1),
+            cards: self.cards(settled.hardware.count.max(1), settled.hardware.sharding),
             sharding: settled.hardware.sharding,
             changed: None,
             need: Some(Need::of(memory).without(self.engine.runtime(gpu))),
@@ -155,6 +169,14 @@ impl<'a> Memo<'a> {
         .map(|(_, need)| need)
     }
 
+    /// Which other numbers of cards the project needs the same on.
+    fn cards(&self, count: u32, sharding: Sharding) -> Cards {
+        if count == 1 || sharding != Sharding::Ddp || self.project.hardware.parallel.cuts() {
+            return Cards::These(count);
+        }
+        Cards::Copies { machines: count > CARDS_PER_MACHINE, gathers: accumulation(self.project, count) > 1 }
+    }
+
     fn known(
         &self,
         gpu: &Gpu,
@@ -165,14 +187,19 @@ impl<'a> Memo<'a> {
     ) -> Option<Need> {
         let flash = has_flash(gpu);
         let runtime = self.engine.runtime(gpu);
+        // What only differs in the number of cards is in the list of cards too, which no screen hangs on.
+        let listed =
+            |c: &Project| !c.hardware.desktop && on(c, gpu, count, sharding) == on(self.project, gpu, count, sharding);
+        let changed = changed.filter(|c| !listed(c));
+        let cards = if changed.is_some() { Cards::These(count) } else { self.cards(count, sharding) };
         let same = |k: &&Known| {
-            k.flash == flash && k.count == count && k.sharding == sharding && k.changed.as_ref() == changed
+            k.flash == flash && k.cards == cards && k.sharding == sharding && k.changed.as_ref() == changed
         };
         if let Some(known) = self.needs.borrow().iter().find(same) {
             return known.need.map(|need| need.with(runtime));
         }
         let need = self.engine.memory(&project(), Some(gpu)).ok().map(|m| Need::of(&m).without(runtime));
-        self.needs.borrow_mut().push(Known { flash, count, sharding, changed: changed.cloned(), need });
+        self.needs.borrow_mut().push(Known { flash, cards, sharding, changed: changed.cloned(), need });
         need.map(|need| need.with(runtime))
     }
 

@@ -1,12 +1,12 @@
 //! Fixes one by one, and the least painful set of them that fits: every figure from estimating the changed project.
 
 use super::engine::{Memo, Need, divides};
+use super::fit::Fit;
 use super::knobs::{Knob, LEVELS, apply, knobs, risk};
 use super::search::{largest, mildest};
 use super::{FitPlan, Fix, FixKind, QualityRisk};
 use crate::catalog::{Architecture, Catalog, Domain, Gpu, GpuFamily};
 use crate::project::Project;
-use std::cmp::Ordering;
 
 /// A change that saves less than this share of the need is not worth a line.
 const WORTHWHILE: f64 = 0.015;
@@ -116,32 +116,13 @@ impl<'a> Bench<'a> {
         let several = !matches!(self.gpu.family, GpuFamily::Laptop | GpuFamily::Apple) && divides(project);
         let counts = [2, 4, 8].into_iter().filter(|c| *c > project.hardware.count.max(1));
         let settings: Vec<FixKind> = counts.map(|count| FixKind::MoreCards { count }).collect();
-        (several && !settings.is_empty()).then_some(Knob { level: LEVELS, settings })
+        (several && !settings.is_empty()).then(|| Knob::new(LEVELS, settings, project))
     }
 
-    /// The least painful set of changes that fits: the lowest level of pain that can do it, on that level the least
-    /// risk, then the least slowdown (or the fewest and mildest changes), and below it no more than is needed.
+    /// The least painful set of changes that fits.
     pub(super) fn make_it_fit(&self, project: &Project) -> Option<FitPlan> {
         let knobs = knobs(project, self.domain, self.swaps_blocks, self.gpu);
-        let levels: Vec<Vec<&Knob>> =
-            (0..LEVELS).map(|level| knobs.iter().filter(|k| k.level == level).collect()).collect();
-        let strongest: Vec<Vec<FixKind>> =
-            levels.iter().map(|knobs| knobs.iter().filter_map(|k| k.settings.last().copied()).collect()).collect();
-        let highest = (0..LEVELS).find(|level| {
-            // A level without knobs adds nothing to the one below.
-            let worth_trying = *level == 0 || levels.get(*level).is_some_and(|knobs| !knobs.is_empty());
-            worth_trying && self.fits(&self.with_all(project, strongest.get(..=*level).unwrap_or_default()))
-        })?;
-        let mut chosen = strongest.get(..=highest)?.to_vec();
-        for level in (0..=highest).rev() {
-            if let Some(set) = self.gentlest(project, &chosen, level, levels.get(level)?)
-                && let Some(slot) = chosen.get_mut(level)
-            {
-                *slot = set;
-            }
-        }
-        let fixes: Vec<FixKind> = chosen.iter().flatten().copied().collect();
-        let changed = self.with_all(project, &chosen);
+        let (fixes, changed) = Fit::new(self.memo, self.gpu, self.domain, project, knobs).least_painful()?;
         let need = self.need(&changed)?;
         Some(FitPlan {
             risk: self.risk(project, &fixes),
@@ -153,64 +134,6 @@ impl<'a> Bench<'a> {
         })
     }
 
-    /// The project with the sets of all levels. What is trained comes first: the other settings may depend on it.
-    fn with_all(&self, project: &Project, sets: &[Vec<FixKind>]) -> Project {
-        let mut changed = project.clone();
-        for kind in sets.iter().rev().flatten() {
-            apply(*kind, &mut changed, self.gpu);
-        }
-        changed
-    }
-
-    /// The gentlest setting of one level's knobs that fits, the levels above being settled and those below at their
-    /// strongest.
-    fn gentlest(
-        &self,
-        project: &Project,
-        chosen: &[Vec<FixKind>],
-        level: usize,
-        knobs: &[&Knob],
-    ) -> Option<Vec<FixKind>> {
-        let with = |set: &[FixKind], below: bool| {
-            let mut sets = chosen.to_vec();
-            for (index, slot) in sets.iter_mut().enumerate() {
-                if index == level {
-                    *slot = set.to_vec();
-                } else if index < level && !below {
-                    slot.clear();
-                }
-            }
-            self.with_all(project, &sets)
-        };
-        // The knob with the most settings is searched by halving, the others by trying all.
-        let longest = knobs.iter().enumerate().max_by_key(|(_, k)| k.settings.len()).map(|(index, _)| index);
-        let others: Vec<&Knob> =
-            knobs.iter().enumerate().filter(|(i, _)| Some(*i) != longest).map(|(_, k)| *k).collect();
-        let mut chain: Vec<Option<FixKind>> = vec![None];
-        chain.extend(longest.and_then(|i| knobs.get(i)).iter().flat_map(|k| k.settings.iter().copied().map(Some)));
-        // Level 1 is about speed; elsewhere the number and strength of changes counts.
-        let by_speed = level == 1;
-        let mut ways = combinations(&others);
-        ways.sort_by_key(|(set, steps)| (self.risk(project, set), *steps));
-        let mut best: Option<Way> = None;
-        for (set, steps) in ways {
-            let gentler = |best: &Way| (best.risk, best.steps) <= (self.risk(project, &set), steps);
-            if !by_speed && best.as_ref().is_some_and(gentler) {
-                break;
-            }
-            let full = |last: &Option<FixKind>| set.iter().copied().chain(*last).collect::<Vec<_>>();
-            let Some(index) = mildest(&chain, |last| self.fits(&with(&full(last), true))) else { continue };
-            let Some(set) = chain.get(index).map(full) else { continue };
-            // Without the levels below, so that only this level's slowdown counts.
-            let time = self.time(&with(&set, false)).unwrap_or(1.0);
-            let way = Way { risk: self.risk(project, &set), time, steps: steps + index, set };
-            if best.as_ref().is_none_or(|b| way.order(b, by_speed).is_lt()) {
-                best = Some(way);
-            }
-        }
-        best.map(|way| way.set)
-    }
-
     /// The largest micro-batch that fits; `None` where not even one sample does.
     pub(super) fn largest_micro_batch(&self, project: &Project) -> Option<u64> {
         let limit = batch_limit(project);
@@ -220,37 +143,4 @@ impl<'a> Bench<'a> {
             Some(need.card.scale(1.0 + need.band).0 as f64)
         })
     }
-}
-
-/// One way to set the knobs of a level.
-struct Way {
-    risk: QualityRisk,
-    time: f64,
-    /// How many changes, the stronger ones counting more.
-    steps: usize,
-    set: Vec<FixKind>,
-}
-
-impl Way {
-    fn order(&self, other: &Self, by_speed: bool) -> Ordering {
-        let (speed, steps) = (self.time.total_cmp(&other.time), self.steps.cmp(&other.steps));
-        self.risk.cmp(&other.risk).then(if by_speed { speed.then(steps) } else { steps.then(speed) })
-    }
-}
-
-/// Every way to set these knobs, each with how many steps of pain it takes.
-fn combinations(knobs: &[&Knob]) -> Vec<(Vec<FixKind>, usize)> {
-    let mut all = vec![(Vec::new(), 0)];
-    for knob in knobs {
-        let mut more = Vec::new();
-        for (set, steps) in &all {
-            for (strength, kind) in knob.settings.iter().enumerate() {
-                let mut longer: Vec<FixKind> = set.clone();
-                longer.push(*kind);
-                more.push((longer, steps + strength + 1));
-            }
-        }
-        all.extend(more);
-    }
-    all
 }

@@ -27,13 +27,67 @@ const BATCH_NORM_LEAST: u64 = 16;
 pub(super) struct Knob {
     pub(super) level: usize,
     pub(super) settings: Vec<FixKind>,
+    /// How the need goes along them.
+    pub(super) course: Course,
+}
+
+/// How the need of a run goes along a knob's settings, all else as it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Course {
+    /// Every setting needs no more than the one before it, the first no more than none.
+    Falls,
+    /// The first may need more than none; from there on it falls.
+    FallsOnceSet,
+    /// Any setting may need more than another, or than none.
+    Any,
+}
+
+impl Knob {
+    /// How the need of this project goes along settings of this kind: `tests` hold it over whole tables of estimates.
+    pub(super) fn new(level: usize, settings: Vec<FixKind>, project: &Project) -> Self {
+        use FixKind as F;
+        let course = match settings.first() {
+            Some(
+                F::FusedOptimizer
+                | F::CacheLatents
+                | F::BlockSwap { .. }
+                | F::Optimizer8bit
+                | F::Offload
+                | F::ShorterSequence { .. }
+                | F::SmallerImage { .. }
+                | F::FewerFrames { .. }
+                | F::ShorterAudio { .. },
+            ) => Course::Falls,
+            Some(F::SmallerMicroBatch { .. }) if project.accumulation > 1 => Course::Falls,
+            // With a first accumulation gradients stay during forward; a frozen part is estimated in another way.
+            Some(F::SmallerMicroBatch { .. } | F::Freeze { .. }) => Course::FallsOnceSet,
+            // Of a trained head a fused loss keeps the whole gradient from the forward on.
+            Some(F::FusedLoss) if project.method.is_adapter() => Course::Falls,
+            // The same 16-bit weights and gradients without their fp32 masters.
+            Some(F::PureBf16) if project.precision == Precision::MasterBf16 => Course::Falls,
+            // Autocast and k-bit preparation keep copies, and recomputing brings whole blocks back.
+            _ => Course::Any,
+        };
+        Self { level, settings, course }
+    }
+
+    /// The settings of which one needs least, counted from 1 (0 is none), the most promising first.
+    pub(super) fn least(&self) -> Vec<usize> {
+        let strongest = self.settings.len();
+        match self.course {
+            Course::Falls => vec![strongest],
+            Course::FallsOnceSet => vec![strongest, 0],
+            Course::Any => (0..=strongest).rev().collect(),
+        }
+    }
 }
 
 /// Every knob that this project has. A knob may turn out not to help: that is for the estimate to say.
 ///
 /// `swaps_blocks` tells whether the model is a diffusion transformer, whose trainers can keep blocks in main memory.
 pub(super) fn knobs(project: &Project, domain: Domain, swaps_blocks: bool, gpu: &Gpu) -> Vec<Knob> {
-    let one = |level: usize, kind: FixKind| Knob { level, settings: vec![kind] };
+    let several = |level: usize, settings: Vec<FixKind>| Knob::new(level, settings, project);
+    let one = |level: usize, kind: FixKind| several(level, vec![kind]);
     let mut knobs = Vec::new();
     let language = matches!(domain, Domain::Language | Domain::VisionLanguage);
     let full = matches!(project.method, Method::Full | Method::Scratch | Method::Freeze);
@@ -71,7 +125,7 @@ pub(super) fn knobs(project: &Project, domain: Domain, swaps_blocks: bool, gpu: 
                 accumulation: project.accumulation.saturating_mul(project.micro_batch / micro_batch),
             })
             .collect();
-        knobs.push(Knob { level: 1, settings });
+        knobs.push(several(1, settings));
     }
     if matches!(project.checkpointing, Checkpointing::Off | Checkpointing::Selective) && project.method != Method::Head
     {
@@ -80,11 +134,11 @@ pub(super) fn knobs(project: &Project, domain: Domain, swaps_blocks: bool, gpu: 
 
     if swaps_blocks && project.block_swap < 0.7 {
         let settings = [0.25, 0.5, 0.75].into_iter().filter(|s| *s > project.block_swap);
-        knobs.push(Knob { level: 1, settings: settings.map(|share| FixKind::BlockSwap { share }).collect() });
+        knobs.push(several(1, settings.map(|share| FixKind::BlockSwap { share }).collect()));
     }
 
     if full && bitsandbytes && matches!(project.optimizer, Optimizer::AdamW | Optimizer::PagedAdamW) {
-        knobs.push(Knob { level: 2, settings: vec![FixKind::Optimizer8bit, FixKind::PagedOptimizer] });
+        knobs.push(several(2, vec![FixKind::Optimizer8bit, FixKind::PagedOptimizer]));
     }
     if project.method == Method::Lora && language && bitsandbytes && !is_quantized(project.base) {
         knobs.push(one(2, FixKind::QLora));
@@ -112,12 +166,12 @@ pub(super) fn knobs(project: &Project, domain: Domain, swaps_blocks: bool, gpu: 
         if language && bitsandbytes {
             settings.push(FixKind::QLora);
         }
-        knobs.push(Knob { level: 4, settings });
+        knobs.push(several(4, settings));
     }
     if project.method == Method::Full && domain == Domain::Vision {
-        knobs.push(Knob { level: 4, settings: vec![FixKind::Freeze { share: 0.5 }, FixKind::Freeze { share: 0.8 }] });
+        knobs.push(several(4, vec![FixKind::Freeze { share: 0.5 }, FixKind::Freeze { share: 0.8 }]));
     }
-    knobs.extend(smaller_samples(project, domain).map(|settings| Knob { level: 4, settings }));
+    knobs.extend(smaller_samples(project, domain).map(|settings| several(4, settings)));
     knobs
 }
 
@@ -157,6 +211,8 @@ fn smaller_samples(project: &Project, domain: Domain) -> Option<Vec<FixKind>> {
 /// The project with one setting changed.
 pub(super) fn apply(kind: FixKind, project: &mut Project, gpu: &Gpu) {
     match kind {
+        // Pure bf16 goes further already.
+        FixKind::MixedPrecision if project.precision == Precision::PureBf16 => {}
         FixKind::MixedPrecision => {
             project.precision = if gpu.rates.bf16.is_some() { Precision::AmpBf16 } else { Precision::AmpFp16 };
         }

@@ -8,6 +8,7 @@ mod compare;
 mod curve;
 mod engine;
 mod facts;
+mod fit;
 mod fixes;
 mod free;
 mod knobs;

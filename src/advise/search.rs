@@ -1,6 +1,7 @@
 //! Exact searches over a few settings with as few estimates as possible.
 //!
-//! Both rest on one fact: a stronger setting never needs more memory (`tests` in this crate hold it).
+//! Both rest on one fact: of the settings that they are given a stronger one never needs more memory (`tests` in this
+//! crate hold it).
 
 /// The first of `settings` that fits, given that every later one fits too; `None` where not even the last does.
 /// Needs one try where the first fits, two where none does, else about log2 of their number.

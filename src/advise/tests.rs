@@ -1,6 +1,8 @@
 //! The logic of the advice on an engine of plain arithmetic.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod exact;
+
 use super::engine::{Engine, Memo, Need};
 use super::fixes::Bench;
 use super::knobs::{LEVELS, apply, knobs};
