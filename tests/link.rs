@@ -2,70 +2,20 @@
 #![cfg(not(target_arch = "wasm32"))]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod dice;
+
+use dice::{Dice, cases};
 use enough_gpu::catalog::Catalog;
 use enough_gpu::project::link::{KEYS, Link, Why, write};
-use enough_gpu::project::{Field, Kind, Project, choices, fields, relevant};
+use enough_gpu::project::{Field, Project, fields};
 use enough_gpu::units::Currency;
-
-/// A small generator of numbers (Knuth's MMIX constants): the same cases in every run.
-struct Dice(u64);
-
-impl Dice {
-    fn below(&mut self, end: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) as usize % end.max(1)
-    }
-
-    fn part(&mut self) -> f64 {
-        self.below(1 << 30) as f64 / f64::from(1 << 30)
-    }
-}
-
-/// A text that a field may take.
-fn something(field: Field, project: &Project, catalog: &Catalog, dice: &mut Dice) -> String {
-    match fields::kind(field) {
-        Kind::Number(range) if range.whole => {
-            let most = range.max.min(1e6);
-            (range.min + (dice.part() * dice.part() * (most - range.min)).floor()).to_string()
-        }
-        Kind::Number(range) => (range.min + dice.part() * (range.max.min(1e4) - range.min)).to_string(),
-        Kind::Toggle => ["on", "off"][dice.below(2)].to_string(),
-        Kind::Choice => {
-            let offered = choices(field, project, catalog);
-            offered[dice.below(offered.len())].to_string()
-        }
-        Kind::Search => match (field, dice.below(10)) {
-            (Field::Gpu, 0) => fields::NO_GPU.to_string(),
-            (Field::Gpu, _) => catalog.gpus[dice.below(catalog.gpus.len())].id.to_string(),
-            (Field::Model, 0) => fields::CUSTOM_MODEL.to_string(),
-            (Field::Model, _) => catalog.models[dice.below(catalog.models.len())].id.to_string(),
-            _ => catalog.presets[dice.below(catalog.presets.len())].id.to_string(),
-        },
-    }
-}
 
 #[test]
 fn every_project_comes_back() {
     let catalog = Catalog::bundled();
     let mut dice = Dice(1);
-    for _ in 0..800 {
-        let preset = &catalog.presets[dice.below(catalog.presets.len())];
-        let mut project = Project::from_preset(preset, &catalog);
-        for _ in 0..dice.below(8) {
-            let shown = relevant(&project, &catalog);
-            let mut fields: Vec<Field> =
-                shown.primary.iter().chain(&shown.folded).chain(&shown.several).copied().collect();
-            // Prices of several cards do not fit into a link.
-            fields.retain(|field| !matches!(field, Field::PriceRent | Field::PriceNew | Field::PriceUsed));
-            fields.extend([Field::Preset, Field::Model, Field::Gpu, Field::Count, Field::BudgetLimit, Field::Currency]);
-            let field = fields[dice.below(fields.len())];
-            let text = something(field, &project, &catalog, &mut dice);
-            let mut next = project.clone();
-            if fields::set(&mut next, field, &text, &catalog).is_ok() {
-                // As the form does it: heads that do not share out the width are not taken.
-                project = enough_gpu::project::apply(&project, &[(field, text)].into(), &catalog).project;
-            }
-        }
+    for _ in 0..cases(800) {
+        let project = dice::project(7, &catalog, &mut dice);
         for usual in [Currency::Cny, Currency::Usd] {
             let link = write(&project, usual, &catalog);
             let (read, unread) = Link::new("", &link).project(usual, &catalog).unwrap_or_else(|| panic!("{link}"));
@@ -189,7 +139,7 @@ fn no_text_breaks_it() {
         )
         .collect();
     let mut dice = Dice(7);
-    for _ in 0..2000 {
+    for _ in 0..cases(2000) {
         let text: String = (0..dice.below(24)).map(|_| pieces[dice.below(pieces.len())].as_str()).collect();
         let (query, fragment) = text.split_at(text.char_indices().map(|(at, _)| at).nth(dice.below(9)).unwrap_or(0));
         let link = Link::new(query, fragment);

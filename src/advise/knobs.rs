@@ -13,8 +13,8 @@ use super::{FixKind, QualityRisk};
 use crate::catalog::{Domain, Gpu, Vendor};
 use crate::estimate::time::has_flash;
 use crate::project::{
-    Attention, BaseFormat, Checkpointing, LossKernel, Method, Offload, Optimizer, OptimizerImpl, Precision, Project,
-    Sharding,
+    Attention, BaseFormat, Checkpointing, Field, Kind, LossKernel, Method, Offload, Optimizer, OptimizerImpl,
+    Precision, Project, Sharding, fields,
 };
 
 /// Levels of pain.
@@ -116,6 +116,11 @@ pub(super) fn knobs(project: &Project, domain: Domain, swaps_blocks: bool, gpu: 
         knobs.push(one(0, FixKind::Sharding));
     }
 
+    // No more than the field takes.
+    let most = match fields::kind(Field::Accumulation) {
+        Kind::Number(range) => range.max as u64,
+        _ => u64::MAX,
+    };
     let divisors = divisors_below(project.micro_batch);
     if !divisors.is_empty() {
         let settings = divisors
@@ -124,8 +129,11 @@ pub(super) fn knobs(project: &Project, domain: Domain, swaps_blocks: bool, gpu: 
                 micro_batch,
                 accumulation: project.accumulation.saturating_mul(project.micro_batch / micro_batch),
             })
-            .collect();
-        knobs.push(several(1, settings));
+            .filter(|kind| matches!(kind, FixKind::SmallerMicroBatch { accumulation, .. } if *accumulation <= most))
+            .collect::<Vec<_>>();
+        if !settings.is_empty() {
+            knobs.push(several(1, settings));
+        }
     }
     if matches!(project.checkpointing, Checkpointing::Off | Checkpointing::Selective) && project.method != Method::Head
     {

@@ -4,6 +4,7 @@
 //! estimating the changed project.
 
 mod cards;
+mod changes;
 mod compare;
 mod curve;
 mod engine;
@@ -29,6 +30,7 @@ mod warnings;
 #[cfg(test)]
 mod tests;
 
+pub use changes::Changes;
 pub use compare::{Against, Cooling, Growth, Side, growth, side_by_side, usual_sides, why_not};
 pub use curve::{CostPoint, Purchase, RentOrBuy, rent_or_buy};
 pub use facts::*;

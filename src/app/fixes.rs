@@ -1,9 +1,9 @@
 //! What can be done: each fix with its effect, one click to apply, one to take back.
 
 use super::live::{click, part, when, words};
-use super::page::{Change, Page, page};
+use super::page::{Page, page};
 use super::sign::sign;
-use crate::advise::{self, Fix, Verdict};
+use crate::advise::{self, Changes, Fix, FixKind, Verdict};
 use crate::text::{self, Tone, labels};
 use leptos::prelude::*;
 
@@ -31,7 +31,7 @@ pub(super) fn Fixes() -> AnyView {
         })
     });
     view! {
-        <div class="fixes" data-testid="fixes" hidden=when(move || fixes.with(Vec::is_empty) && page.changes.with(Vec::is_empty))>
+        <div class="fixes" data-testid="fixes" hidden=when(move || fixes.with(Vec::is_empty) && page.changes.with(Changes::is_empty))>
             <h2>{title}</h2>
             <p class="quiet">{page.t(labels::FIXES_NOTE)}</p>
             <Applied />
@@ -95,16 +95,16 @@ fn Applied() -> AnyView {
     let names = words(move || {
         let lang = page.lang.get();
         page.changes.with(|changes| {
-            let name = |change: &Change| match change.kinds.as_slice() {
+            let name = |kinds: &[FixKind]| match kinds {
                 [] => vec![labels::DOOR_FILLED.text(lang).to_string()],
                 kinds => kinds.iter().map(|kind| text::fix(lang, *kind)).collect(),
             };
-            let names: Vec<String> = changes.iter().flat_map(name).collect();
+            let names: Vec<String> = changes.kinds().flat_map(name).collect();
             names.join(lang.pick("、", ", "))
         })
     });
     view! {
-        <p class="applied" hidden=when(move || page.changes.with(Vec::is_empty))>
+        <p class="applied" hidden=when(move || page.changes.with(Changes::is_empty))>
             <span>{page.t(labels::APPLIED)}": "{names}</span>
             <button type="button" class="link" data-testid="undo" on:click=click(move || page.undo())>
                 {page.t(labels::UNDO)}

@@ -65,7 +65,7 @@ mod sign;
 mod term;
 mod timeline;
 
-pub use page::{Change, Engine, Page, Theme};
+pub use page::{Engine, Page, Theme};
 
 use leptos::mount::{UnmountHandle, mount_to};
 use leptos::prelude::*;

@@ -1,6 +1,6 @@
 //! What the page knows: the project, what was typed, and everything that follows from them.
 
-use crate::advise::{self, Advice, FixKind};
+use crate::advise::{self, Advice, Changes, FixKind};
 use crate::catalog::Catalog;
 use crate::estimate::CannotEstimate;
 use crate::project::link::Unread;
@@ -36,17 +36,6 @@ pub enum Theme {
     Dark,
 }
 
-/// A fix that was applied, and the way back.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Change {
-    /// What was changed; empty where it is what somebody pasted.
-    pub kinds: Vec<FixKind>,
-    /// The project before.
-    pub before: Project,
-    /// The project after.
-    pub after: Project,
-}
-
 /// The page as a frame of another page.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Frame {
@@ -70,7 +59,7 @@ pub struct Page {
     /// What is wrong, by field.
     pub errors: RwSignal<BTreeMap<Field, FieldError>>,
     /// Fixes applied, the latest last.
-    pub changes: RwSignal<Vec<Change>>,
+    pub changes: RwSignal<Changes>,
     /// What its link said that was not understood.
     pub unread: RwSignal<Vec<Unread>>,
     /// The field that was typed into last, where nothing else was done since.
@@ -179,14 +168,14 @@ impl Page {
         }
         let before = self.project.get_untracked();
         self.replace(&after);
-        self.changes.update(|c| c.push(Change { kinds, before, after }));
+        self.changes.update(|c| c.push(kinds, before, after));
     }
 
     /// Takes the latest fix back.
     pub fn undo(self) {
-        let Some(change) = self.changes.write().pop() else { return };
+        let Some(before) = self.changes.write().undo() else { return };
         let rest = self.changes.get_untracked();
-        self.replace(&change.before);
+        self.replace(&before);
         self.changes.set(rest);
     }
 
@@ -194,7 +183,7 @@ impl Page {
     pub fn open(self, project: Project) {
         self.typed.set(Typed::new());
         self.errors.set(BTreeMap::new());
-        self.changes.set(Vec::new());
+        self.changes.set(Changes::default());
         self.typing.set_value(None);
         self.project.set(project);
     }
@@ -230,10 +219,7 @@ impl Page {
             self.errors.set(errors);
         }
         if self.project.with_untracked(|p| *p != project) {
-            // What was edited afterwards cannot be taken back by undoing the fix.
-            if self.changes.with_untracked(|c| c.last().is_some_and(|c| c.after != project)) {
-                self.changes.set(Vec::new());
-            }
+            self.changes.maybe_update(|c| c.follow(&project));
             self.project.set(project);
         }
     }

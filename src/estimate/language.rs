@@ -120,7 +120,7 @@ pub fn timeline(
     let deep = program.groups.iter().map(|g| g.repeat).sum::<u64>() > DEEPEST;
     let walk = if deep { Walk::Ends } else { Walk::Full };
     let result = step::run_observed(&program, &plan.config, walk, &mut course);
-    course.points(&plan, &result, points)
+    course.points(project, &plan, &result, points)
 }
 
 /// The model as the project's library writes it.
@@ -178,6 +178,17 @@ fn bounded(model: &LanguageModel, config: &StepConfig) -> Result<(), CannotEstim
     if worst.is_finite() && worst < TOO_LARGE { Ok(()) } else { Err(CannotEstimate::TooLarge) }
 }
 
+/// Where everything is at one moment of a step.
+struct OnCard {
+    /// Live bytes on the card, by part.
+    parts: [Bytes; 7],
+    /// Of them the weights, and what the optimizer remembers.
+    weights: Bytes,
+    optimizer: Bytes,
+    /// What waits in main memory.
+    host: Bytes,
+}
+
 /// A step on one of several cards.
 struct Plan {
     config: StepConfig,
@@ -233,7 +244,8 @@ impl Plan {
         Self { config, sharding, count, share }
     }
 
-    fn estimate(&self, project: &Project, gpu: Option<&Gpu>, r: &StepResult) -> MemoryEstimate {
+    /// What is on the card when `live` is, and what waits in main memory instead.
+    fn on_card(&self, project: &Project, r: &StepResult, live: &Live) -> OnCard {
         // The cards of one machine share its main memory.
         let mut host = r.host * self.count.min(u64::from(project.hardware.per_machine()));
         let mut weights = r.weights;
@@ -254,7 +266,7 @@ impl Plan {
             weights = Bytes::ZERO;
         }
         let mut parts = [Bytes::ZERO; 7];
-        let at = |c: Category| Bytes(r.at_peak[c as usize]);
+        let at = |c: Category| Bytes(live[c as usize]);
         parts[Part::Weights as usize] = (weights + at(Category::WeightCopies)).scale(self.share);
         parts[Part::Gradients as usize] = at(Category::Gradients).scale(self.share);
         parts[Part::Optimizer as usize] = optimizer.scale(self.share);
@@ -272,6 +284,11 @@ impl Plan {
             // DDP's reducer keeps the gradients a second time, in its buckets.
             parts[Part::Temporaries as usize] += r.gradients;
         }
+        OnCard { parts, weights, optimizer, host }
+    }
+
+    fn estimate(&self, project: &Project, gpu: Option<&Gpu>, r: &StepResult) -> MemoryEstimate {
+        let OnCard { mut parts, weights, optimizer, host } = self.on_card(project, r, &r.at_peak);
         let step: Bytes = parts.into_iter().sum();
         // Between steps a checkpoint is saved.
         let orders = stack::Stack::of(project.framework).at(project.runtime).orders_tiles_to_save;
@@ -351,7 +368,7 @@ impl Observer for Course {
 
 impl Course {
     /// The highest tick of each stretch, so that no peak is lost.
-    fn points(&self, plan: &Plan, r: &StepResult, points: usize) -> Vec<TimelinePoint> {
+    fn points(&self, project: &Project, plan: &Plan, r: &StepResult, points: usize) -> Vec<TimelinePoint> {
         let stretch = self.ticks.len().div_ceil(points.max(1)).max(1);
         let total = |l: &Live| l.iter().sum::<u64>();
         let count = self.ticks.len().max(1) as f64;
@@ -360,14 +377,7 @@ impl Course {
             .enumerate()
             .filter_map(|(k, chunk)| {
                 let (phase, live) = chunk.iter().max_by_key(|(_, live)| total(live))?;
-                let at = |c: Category| Bytes(live[c as usize]);
-                let mut parts = [Bytes::ZERO; 7];
-                parts[Part::Weights as usize] = (r.weights + at(Category::WeightCopies)).scale(plan.share);
-                parts[Part::Gradients as usize] = at(Category::Gradients).scale(plan.share);
-                parts[Part::Optimizer as usize] = r.optimizer.scale(plan.share);
-                parts[Part::Activations as usize] = at(Category::Activations).scale(plan.share);
-                parts[Part::Logits as usize] = at(Category::Logits);
-                parts[Part::Temporaries as usize] = at(Category::Temporaries);
+                let parts = plan.on_card(project, r, live).parts;
                 Some(TimelinePoint { moment: moment(*phase), at: (k * stretch) as f64 / count, parts })
             })
             .collect()

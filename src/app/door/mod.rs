@@ -110,7 +110,7 @@ pub(super) fn Entry() -> AnyView {
         source::listen(door);
     }
     let has_card = Memo::new(move |_| page.project.with(|p| p.hardware.no_gpu || !p.hardware.gpu.is_empty()));
-    let filled = Memo::new(move |_| page.changes.with(|all| all.last().is_some_and(|change| change.kinds.is_empty())));
+    let filled = Memo::new(move |_| page.changes.with(|all| all.kinds().last().is_some_and(<[_]>::is_empty)));
     view! {
         <div class="door">
             <button type="button" class="door-entry" data-testid="door" on:click=click(move || door.open())>

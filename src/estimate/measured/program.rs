@@ -152,22 +152,7 @@ impl Planned {
         if r.peak.0 > 1 << 60 {
             return Err(CannotEstimate::TooLarge);
         }
-        let mut host = Bytes::ZERO;
-        let mut parts = self.parts(project, &r, &r.at_peak);
-        let full = self.sharding == Sharding::Zero3Offload;
-        let paged = matches!(project.optimizer, Optimizer::PagedAdamW | Optimizer::PagedAdamW8bit);
-        if full || paged || matches!(project.offload, Offload::Optimizer | Offload::All) {
-            host += std::mem::take(&mut parts[Part::Optimizer as usize]);
-        }
-        if full || matches!(project.offload, Offload::Weights | Offload::All) {
-            host += r.weights;
-            parts[Part::Weights as usize] = parts[Part::Weights as usize] - r.weights;
-        }
-        if project.block_swap > 0.0 {
-            let swapped = r.weights.scale(project.block_swap.min(0.95));
-            host += swapped;
-            parts[Part::Weights as usize] = parts[Part::Weights as usize] - swapped;
-        }
+        let (mut parts, host) = self.on_card(project, &r, &r.at_peak);
         let allocated: Bytes = parts.into_iter().sum();
         let outside = overhead::context(gpu)
             + overhead::eager_modules(project.runtime)
@@ -229,7 +214,7 @@ impl Planned {
             .enumerate()
             .filter_map(|(k, chunk)| {
                 let (phase, live) = chunk.iter().max_by_key(|(_, live)| total(live))?;
-                let parts = self.parts(project, &r, live);
+                let (parts, _) = self.on_card(project, &r, live);
                 Some(TimelinePoint { moment: moment(*phase), at: (k * stretch) as f64 / count, parts })
             })
             .collect()
@@ -238,6 +223,27 @@ impl Planned {
     /// Operations of forward, for all samples of the micro-batch.
     pub(super) fn forward_flops(&self) -> f64 {
         self.program().forward_flops()
+    }
+
+    /// What is on the card when `live` is, by part, and what waits in main memory instead.
+    fn on_card(&self, project: &Project, r: &StepResult, live: &Live) -> ([Bytes; 7], Bytes) {
+        let mut host = Bytes::ZERO;
+        let mut parts = self.parts(project, r, live);
+        let full = self.sharding == Sharding::Zero3Offload;
+        let paged = matches!(project.optimizer, Optimizer::PagedAdamW | Optimizer::PagedAdamW8bit);
+        if full || paged || matches!(project.offload, Offload::Optimizer | Offload::All) {
+            host += std::mem::take(&mut parts[Part::Optimizer as usize]);
+        }
+        if full || matches!(project.offload, Offload::Weights | Offload::All) {
+            host += r.weights;
+            parts[Part::Weights as usize] = parts[Part::Weights as usize] - r.weights;
+        }
+        if project.block_swap > 0.0 {
+            let swapped = r.weights.scale(project.block_swap.min(0.95));
+            host += swapped;
+            parts[Part::Weights as usize] = parts[Part::Weights as usize] - swapped;
+        }
+        (parts, host)
     }
 
     fn parts(&self, project: &Project, r: &StepResult, live: &Live) -> [Bytes; 7] {
