@@ -80,10 +80,8 @@ impl<'a> Bed<'a> {
         let mut sets = Sets::default();
         for kind in &plan.fixes {
             let knobs = self.knobs(gpu);
-            let (knob, strength) = knobs
-                .iter()
-                .find_map(|k| Some((k, k.settings.iter().position(|s| s == kind)?)))
-                .expect("a change that a knob has");
+            let (knob, strength) =
+                knobs.iter().find_map(|k| Some((k, k.settings.iter().position(|s| s == kind)?))).unwrap();
             sets.kinds[knob.level].push(*kind);
             sets.steps[knob.level] += strength + 1;
         }
