@@ -238,6 +238,11 @@ fn references(tables: &Tables) -> Result<(), Broken> {
     for row in &tables.usable.rows {
         exists(row, "id", &tables.gpus, "card")?;
     }
+    for row in &tables.runs.rows {
+        if tables.models().iter().all(|table| table.get(row.text("model")).is_none()) {
+            return Err(row.broken(format!("the model {:?} is in no table of models", row.text("model"))));
+        }
+    }
     for row in &tables.presets.rows {
         let table = match row.text("model_table") {
             "llm" => &tables.language,

@@ -34,6 +34,7 @@ pub(crate) struct Tables {
     pub(crate) presets: Table,
     pub(crate) throughput: Table,
     pub(crate) aliases: Table,
+    pub(crate) runs: Table,
 }
 
 impl Tables {
@@ -61,6 +62,7 @@ pub(crate) fn compile(read: impl Fn(&str) -> Result<String, String>) -> Result<S
         presets: table(&schema::TASKS)?,
         throughput: table(&schema::PERFORMANCE)?,
         aliases: table(&schema::ALIASES)?,
+        runs: table(&schema::RUNS)?,
     };
     checks::check(&tables).map_err(|broken| broken.to_string())?;
     Ok(pack::pack(&tables))

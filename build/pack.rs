@@ -30,6 +30,7 @@ pub(crate) fn pack(tables: &Tables) -> String {
     write("MODEL_ALIASES", aliases("model"));
     write("GPU_ALIASES", aliases("gpu"));
     write("WORDS", aliases("word"));
+    write("RUNS", repeated(tables.runs.rows.iter().map(run).collect()));
     out
 }
 
@@ -227,6 +228,41 @@ fn alias(row: &Row) -> Fields {
         .text("typed", row.text("typed"))
         .text("means", row.text("means"))
         .flag("sure", row.text("sure") == "yes")
+}
+
+fn run(row: &Row) -> Fields {
+    Fields::new()
+        .text("model", row.text("model"))
+        .text("method", row.text("method"))
+        .whole("batch", row.count("batch"))
+        .whole("size", row.count("size"))
+        .whole("frames", row.count("frames"))
+        .text("checkpointing", row.text("checkpointing"))
+        .whole("cards", row.count("cards"))
+        .text("gpu", row.text("gpu"))
+        .text("framework", row.text("framework"))
+        .whole("peak_mib", row.count("peak_mib"))
+        .text("meter", row.text("meter"))
+        .text("source", row.text("source"))
+}
+
+/// Stands for the cell above: runs come in series, and half of the text is the same again.
+const AS_ABOVE: &str = "=";
+
+/// The rows with a sign for each cell that says the same as the one above it.
+fn repeated(rows: Vec<Fields>) -> Vec<Fields> {
+    let mut above: Vec<String> = Vec::new();
+    let mark = |mut row: Fields| {
+        let cells: Vec<String> = row.0.iter().map(|(_, cell)| cell.clone()).collect();
+        for ((_, cell), before) in row.0.iter_mut().zip(&above) {
+            if cell == before && cell.len() > AS_ABOVE.len() {
+                AS_ABOVE.clone_into(cell);
+            }
+        }
+        above = cells;
+        row
+    };
+    rows.into_iter().map(mark).collect()
 }
 
 /// The columns that begin every model; `repo`, `release` and `licence` are empty where the table has none.

@@ -369,3 +369,22 @@ pub(crate) static PERFORMANCE: Schema = Schema {
         must("as_of", Month),
     ],
 };
+
+/// Written by `cargo run --release --example runs`.
+pub(crate) static RUNS: Schema = Schema {
+    file: "runs.csv",
+    columns: &[
+        must("model", Reference),
+        must("method", OneOf(&["full", "scratch", "freeze", "head", "lora", "qlora"])),
+        must("batch", Whole(1.0..=1e6)),
+        may("size", Whole(1.0..=1e7)),
+        may("frames", Whole(2.0..=1e5)),
+        must("checkpointing", OneOf(&["off", "on", "selective", "offload"])),
+        must("cards", Whole(1.0..=100_000.0)),
+        may("gpu", Reference),
+        must("framework", Text),
+        must("peak_mib", Whole(1.0..=1e7)),
+        must("meter", OneOf(&["allocated", "reserved", "smi"])),
+        must("source", Text),
+    ],
+};

@@ -21,6 +21,11 @@ pub fn measured_throughput() -> &'static [Throughput] {
     tables::throughput()
 }
 
+/// Measured runs, to stand beside estimates.
+pub fn measured_runs() -> &'static [MeasuredRun] {
+    tables::runs()
+}
+
 /// Everything the calculator knows about the world. A value, so that prices can be edited and tests can add rows.
 #[derive(Clone, Debug)]
 pub struct Catalog {

@@ -8,7 +8,7 @@ mod cells;
 use super::lookup::Alias;
 use super::{
     Architecture, Catalog, DiffusionModel, Domain, FreeTier, Gpu, GpuFamily, GpuPrice, LanguageKind, LanguageModel,
-    Model, Offer, OtherModel, Part, Preset, Rates, Source, Throughput, Vendor, VisionModel,
+    MeasuredRun, Model, Offer, OtherModel, Part, Preset, Rates, Source, Throughput, Vendor, VisionModel,
 };
 use crate::units::Bytes;
 use cells::Cells;
@@ -58,6 +58,29 @@ pub(super) fn bundled() -> Catalog {
 pub(super) fn throughput() -> &'static [Throughput] {
     static TABLE: OnceLock<Vec<Throughput>> = OnceLock::new();
     TABLE.get_or_init(|| packed::THROUGHPUT.read(throughput_row))
+}
+
+/// Measured runs.
+pub(super) fn runs() -> &'static [MeasuredRun] {
+    static TABLE: OnceLock<Vec<MeasuredRun>> = OnceLock::new();
+    TABLE.get_or_init(|| packed::RUNS.read(run))
+}
+
+fn run(c: &mut Cells) -> MeasuredRun {
+    MeasuredRun {
+        model: c.text("model"),
+        method: c.text("method"),
+        batch: c.whole("batch"),
+        size: c.whole("size"),
+        frames: c.whole("frames").max(1),
+        checkpointing: c.text("checkpointing"),
+        cards: c.small("cards"),
+        gpu: c.text("gpu"),
+        framework: c.text("framework"),
+        peak: Bytes::from_mib(c.whole("peak_mib")),
+        meter: c.text("meter"),
+        source: c.text("source"),
+    }
 }
 
 /// What people type for models.

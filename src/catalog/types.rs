@@ -281,3 +281,33 @@ pub struct Throughput {
     /// Where it was read.
     pub source: Source,
 }
+
+/// A training whose peak somebody measured and published, to stand beside an estimate. Ids are those of the project's
+/// settings.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MeasuredRun {
+    /// Id of the model.
+    pub model: &'static str,
+    /// Id of the method.
+    pub method: &'static str,
+    /// Samples per card and step.
+    pub batch: u64,
+    /// Tokens, side in pixels, or seconds of a sample; 0 where the model has none of them.
+    pub size: u64,
+    /// Frames of a clip, 1 for pictures.
+    pub frames: u64,
+    /// Id of the kind of checkpointing.
+    pub checkpointing: &'static str,
+    /// Cards.
+    pub cards: u32,
+    /// Id of the card, or empty.
+    pub gpu: &'static str,
+    /// Id of the library.
+    pub framework: &'static str,
+    /// Peak on one card, to three digits.
+    pub peak: Bytes,
+    /// Id of the meter it was read from.
+    pub meter: &'static str,
+    /// Where it was published.
+    pub source: &'static str,
+}

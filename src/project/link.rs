@@ -17,12 +17,13 @@
 //! | `budget`, `currency` | the money |
 //! | `electricity-in`, `electricity`, `cny-per-usd`, `hours-a-week` | prices that the person knows better |
 //! | `rent`, `price-new`, `price-used` | what the card costs, or the one that `price-card` names; prices of more cards stay behind |
+//! | `measured`, `meter` | what the run really took, in GiB, and by which meter: `smi`, `allocated`, `reserved` |
 //! | `lang`, `theme` | `zh` or `en`; `light` or `dark` |
 //! | `embed`, `lock` | the compact form for a frame in another page; keys that its reader cannot change: `lock=model,method` |
 
 use super::custom::{self, CustomModel, CustomNetwork};
 use super::fields::{self, CUSTOM_MODEL, CUSTOM_NETWORK, FieldError, NO_GPU};
-use super::{Applied, Field, Project, Typed, apply};
+use super::{Applied, Choice, Field, Measurement, Meter, Project, Typed, apply};
 use crate::catalog::Catalog;
 use crate::units::Currency;
 use std::fmt::Write as _;
@@ -106,8 +107,19 @@ keys! {
 }
 
 /// Keys that say something about the page, with the values they take (none: any).
-const OF_THE_PAGE: &[(&str, &[&str])] =
-    &[("lang", &["zh", "en"]), ("theme", &["light", "dark"]), ("embed", &["", "1", "on"]), ("lock", &[])];
+const OF_THE_PAGE: &[(&str, &[&str])] = &[
+    ("lang", &["zh", "en"]),
+    ("theme", &["light", "dark"]),
+    ("embed", &["", "1", "on"]),
+    ("lock", &[]),
+    (MEASURED, &[]),
+    (METER, &["smi", "allocated", "reserved"]),
+];
+
+/// What the run of this project really took, and by which meter.
+const MEASURED: &str = "measured";
+/// See [`MEASURED`].
+const METER: &str = "meter";
 
 /// A part of a link that was not understood.
 #[derive(Clone, Debug, PartialEq)]
@@ -209,6 +221,12 @@ impl Link {
     /// Whether it asks for the compact form for a frame in another page.
     pub fn embed(&self) -> bool {
         self.one_of("embed").is_some()
+    }
+
+    /// What the run of its project really took.
+    pub fn measurement(&self) -> Option<Measurement> {
+        let meter = self.one_of(METER).and_then(Meter::from_id).unwrap_or_default();
+        Measurement::read(self.value(MEASURED)?, meter)
     }
 
     /// The fields that its reader cannot change.
@@ -322,6 +340,11 @@ pub fn write(project: &Project, usual: Currency, catalog: &Catalog) -> String {
         }
     }
     link
+}
+
+/// A measurement as [`Link::measurement`] reads it.
+pub fn write_measurement(measurement: &Measurement) -> String {
+    format!("{MEASURED}={}&{METER}={}", measurement.gib(), measurement.meter.id())
 }
 
 /// What a link that says nothing means.

@@ -441,3 +441,16 @@ choices! {
         Germany = "germany",
     }
 }
+
+choices! {
+    /// What a figure of memory was read from.
+    Meter {
+        /// `nvidia-smi` and its like: everything on the card.
+        #[default]
+        Smi = "smi",
+        /// `torch.cuda.max_memory_allocated`.
+        Allocated = "allocated",
+        /// `torch.cuda.max_memory_reserved`.
+        Reserved = "reserved",
+    }
+}

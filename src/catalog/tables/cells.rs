@@ -14,8 +14,9 @@ pub(crate) struct Packed {
 impl Packed {
     /// Reads every row with `read`.
     pub(super) fn read<T>(&self, read: fn(&mut Cells) -> T) -> Vec<T> {
-        let columns = self.text.split('\n').map(|column| column.split('\t')).collect();
+        let columns: Vec<_> = self.text.split('\n').map(|column| column.split('\t')).collect();
         let mut cells = Cells {
+            above: vec![""; columns.len()],
             columns,
             #[cfg(debug_assertions)]
             names: self.names,
@@ -33,17 +34,28 @@ impl Packed {
 /// The cells of one row after the other.
 pub(super) struct Cells {
     columns: Vec<std::str::Split<'static, char>>,
+    /// The last row's cells, for those that say the same again.
+    above: Vec<&'static str>,
     #[cfg(debug_assertions)]
     names: &'static [&'static str],
     next: usize,
 }
+
+/// Stands for the cell above.
+const AS_ABOVE: &str = "=";
 
 impl Cells {
     #[cfg_attr(not(debug_assertions), allow(unused_variables))]
     pub(super) fn text(&mut self, name: &str) -> &'static str {
         #[cfg(debug_assertions)]
         assert_eq!(self.names.get(self.next), Some(&name));
-        let cell = self.columns.get_mut(self.next).and_then(Iterator::next).unwrap_or("");
+        let mut cell = self.columns.get_mut(self.next).and_then(Iterator::next).unwrap_or("");
+        if let Some(above) = self.above.get_mut(self.next) {
+            if cell == AS_ABOVE {
+                cell = *above;
+            }
+            *above = cell;
+        }
         self.next += 1;
         cell
     }

@@ -1,0 +1,121 @@
+//! The measured runs that are most like a project: what to hold an estimate against.
+
+use crate::catalog::{Catalog, Domain, MeasuredRun, Model, measured_runs};
+use crate::project::{Checkpointing, Choice, Meter, Method, Project};
+
+/// A measured run and how far it is from a project.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NearRun {
+    /// The run.
+    pub run: &'static MeasuredRun,
+    /// The meter its peak was read from.
+    pub meter: Meter,
+    /// It trained the same model.
+    pub same_model: bool,
+    /// It trained the same part of it.
+    pub same_method: bool,
+    /// The same batch.
+    pub same_batch: bool,
+    /// Samples of the same size.
+    pub same_size: bool,
+    /// Whole blocks were computed again in both or in neither.
+    pub same_checkpointing: bool,
+    /// Model, method, batch, size and checkpointing are those of the project.
+    pub distance: f64,
+}
+
+/// Farther than this nothing is learned from a run: about twice the batch of a model half as large, by another method.
+const FARTHEST: f64 = 1.6;
+
+/// What it costs to be another model of the same family, and of any other.
+const OTHER_MODEL: (f64, f64) = (0.25, 0.7);
+
+/// The nearest runs, the nearest first, at most `limit`.
+pub fn nearest(project: &Project, catalog: &Catalog, limit: usize) -> Vec<NearRun> {
+    let Some(model) = catalog.model(&project.model) else { return Vec::new() };
+    let mut found: Vec<NearRun> = measured_runs().iter().filter_map(|run| near(project, model, run, catalog)).collect();
+    found.sort_by(|a, b| a.distance.total_cmp(&b.distance));
+    // One source prints many rows that say the same of a project.
+    let mut told: Vec<NearRun> = Vec::new();
+    for near in found {
+        let same = |other: &NearRun| {
+            let key =
+                |n: &NearRun| (n.run.model, n.run.method, n.run.batch, n.run.size, n.run.checkpointing, n.run.cards);
+            key(other) == key(&near)
+        };
+        if told.len() < limit && !told.iter().any(same) {
+            told.push(near);
+        }
+    }
+    told
+}
+
+fn near(project: &Project, model: &Model, run: &'static MeasuredRun, catalog: &Catalog) -> Option<NearRun> {
+    let ratio = |a: f64, b: f64| (a.max(1e-9) / b.max(1e-9)).ln().abs();
+    let same_model = run.model == model.id;
+    let mut distance = 0.0;
+    if !same_model {
+        let other =
+            catalog.model(run.model).filter(|m| m.domain == model.domain && m.params > 0 && model.params > 0)?;
+        let (family, stranger) = OTHER_MODEL;
+        distance +=
+            ratio(other.params as f64, model.params as f64) + if is_family(model, other) { family } else { stranger };
+    }
+    let method = Method::from_id(run.method)?;
+    let same_method = method == project.method || full(method) && full(project.method);
+    distance += match (same_method, method.is_adapter() && project.method.is_adapter()) {
+        (true, _) => 0.0,
+        (false, true) => 0.5,
+        (false, false) => 1.2,
+    };
+    let size = size(project, model.domain);
+    let same_batch = run.batch == project.micro_batch;
+    let same_size = run.size == 0 || size == 0 || (run.size == size && run.frames == project.frames.max(1));
+    distance += 0.35 * ratio(run.batch as f64, project.micro_batch as f64);
+    if run.size > 0 && size > 0 {
+        distance +=
+            0.4 * ratio(run.size as f64, size as f64) + 0.3 * ratio(run.frames as f64, project.frames.max(1) as f64);
+    }
+    let recomputes = Checkpointing::from_id(run.checkpointing).is_some_and(Checkpointing::recomputes);
+    let same_checkpointing = recomputes == project.checkpointing.recomputes();
+    distance += if same_checkpointing { 0.0 } else { 0.5 };
+    distance += 0.25 * ratio(f64::from(run.cards), f64::from(project.hardware.count.max(1)));
+    distance += if run.framework == project.framework.id() { 0.0 } else { 0.1 };
+    let meter = Meter::from_id(run.meter)?;
+    (distance <= FARTHEST).then_some(NearRun {
+        run,
+        meter,
+        same_model,
+        same_method,
+        same_batch,
+        same_size,
+        same_checkpointing,
+        distance,
+    })
+}
+
+/// The same code: of one family of language models, or named alike up to the size.
+fn is_family(a: &Model, b: &Model) -> bool {
+    match (a.language(), b.language()) {
+        (Some(a), Some(b)) => a.family == b.family,
+        _ => {
+            let stem = |id: &'static str| id.split(|c: char| c.is_ascii_digit() || c == '-').next().unwrap_or_default();
+            stem(a.id) == stem(b.id)
+        }
+    }
+}
+
+/// All weights are trained.
+fn full(method: Method) -> bool {
+    matches!(method, Method::Full | Method::Scratch)
+}
+
+/// The size of a sample, as runs have it.
+fn size(project: &Project, domain: Domain) -> u64 {
+    match domain {
+        Domain::Language | Domain::VisionLanguage => project.sequence,
+        Domain::Vision | Domain::Diffusion => project.image_side,
+        Domain::Audio => project.audio_seconds.round() as u64,
+        Domain::Small => 0,
+    }
+}
