@@ -379,7 +379,7 @@ pub(crate) static RUNS: Schema = Schema {
         must("batch", Whole(1.0..=1e6)),
         may("size", Whole(1.0..=1e7)),
         may("frames", Whole(2.0..=1e5)),
-        must("checkpointing", OneOf(&["off", "on", "selective", "offload"])),
+        must("checkpointing", OneOf(&["off", "on", "pairs", "selective", "offload"])),
         must("cards", Whole(1.0..=100_000.0)),
         may("gpu", Reference),
         must("framework", Text),

@@ -236,6 +236,7 @@ fn cells(at: usize, project: &Project, measurement: Measurement, catalog: &Catal
         match project.checkpointing {
             Checkpointing::Off => "no",
             Checkpointing::PerBlock => "yes",
+            Checkpointing::Pairs => "segments of 2",
             Checkpointing::Selective => "selective",
             Checkpointing::Offloaded => "offload",
         }
@@ -301,6 +302,7 @@ fn formats(project: &Project) -> (&'static str, &'static str) {
         BaseFormat::Fp32 => Some("fp32"),
         BaseFormat::Bf16 => Some("bf16"),
         BaseFormat::Fp8 => Some("fp8"),
+        BaseFormat::Fp8Dynamic => Some("fp8 dynamic"),
         BaseFormat::Int8 => Some("int8"),
         BaseFormat::Nf4 => Some("nf4"),
         BaseFormat::Nf4Double => Some("nf4-dq"),

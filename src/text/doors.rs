@@ -39,6 +39,7 @@ pub fn found_value(lang: Lang, found: &Found, catalog: &Catalog) -> String {
             catalog.gpu(value).map_or_else(|| value.to_string(), |gpu| card(lang, gpu))
         }
         Kind::Search if value == fields::CUSTOM_MODEL => super::labels::MODEL_CUSTOM.text(lang).to_string(),
+        Kind::Search if value == fields::CUSTOM_NETWORK => super::labels::MODEL_NETWORK.text(lang).to_string(),
         Kind::Search => catalog.model(value).map_or_else(|| value.to_string(), |m| model(lang, m)),
         Kind::Number(_) => value.to_string(),
     }
