@@ -402,7 +402,7 @@ fn declined(answers: &Answers) -> String {
 
 fn speed(answers: &Answers) -> String {
     let estimated = answers.speeds.iter().filter(|s| s.error().is_some()).count();
-    let (median, p90) = performance::errors(&answers.speeds);
+    let (median, p90) = performance::errors(&answers.speeds.iter().collect::<Vec<_>>());
     format!(
         "Measured training throughput (`src/catalog/data/performance.csv`): {estimated} of {} rows estimated, median error \
          {}, 90 % within {}. The constants of the time estimate were fitted on these rows, so this is a fit and no test.\n",

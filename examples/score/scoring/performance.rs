@@ -19,6 +19,8 @@ const TOKENS_IN_MICRO_BATCH: u64 = 16_384;
 #[derive(Clone, Debug)]
 pub(crate) struct Speed {
     pub(crate) name: String,
+    /// Cards that worked on it together.
+    pub(crate) cards: u64,
     pub(crate) measured: f64,
     pub(crate) estimated: Result<f64, Reason>,
 }
@@ -41,6 +43,7 @@ pub(crate) fn score(table: &Table, catalog: &Catalog) -> Vec<Speed> {
             let per_second = ["tokens/s", "images/s", "sequences/s", "samples/s"].contains(&unit.as_str());
             (per_second && !workload.to_lowercase().contains("inference")).then(|| Speed {
                 name: format!("{} x{} {workload} {}", row.text("gpu"), row.text("gpus"), row.text("precision")),
+                cards: row.count("gpus").unwrap_or(1),
                 measured,
                 estimated: speed(&row, unit == "tokens/s", catalog),
             })
@@ -182,12 +185,21 @@ pub(crate) fn each(speeds: &[Speed]) -> String {
     out
 }
 
-/// The closing line.
+/// The closing lines: all rows, and those of several cards.
 pub(crate) fn closing(speeds: &[Speed]) -> String {
+    line("time", &speeds.iter().collect::<Vec<_>>()) + &line("time multi-card", &several(speeds))
+}
+
+/// The rows of several cards.
+pub(crate) fn several(speeds: &[Speed]) -> Vec<&Speed> {
+    speeds.iter().filter(|s| s.cards > 1).collect()
+}
+
+fn line(name: &str, speeds: &[&Speed]) -> String {
     let (median, p90) = errors(speeds);
     let shown = |v: Option<f64>| v.map_or_else(|| "n/a".to_owned(), |v| format!("{v:.2}"));
     format!(
-        "time: {} rows, {} estimated, median |error| {} %, p90 {} %\n",
+        "{name}: {} rows, {} estimated, median |error| {} %, p90 {} %\n",
         speeds.len(),
         speeds.iter().filter(|s| s.estimated.is_ok()).count(),
         shown(median),
@@ -196,8 +208,8 @@ pub(crate) fn closing(speeds: &[Speed]) -> String {
 }
 
 /// Median and ninetieth percentile of the absolute error in percent.
-pub(crate) fn errors(speeds: &[Speed]) -> (Option<f64>, Option<f64>) {
-    let mut errors: Vec<f64> = speeds.iter().filter_map(Speed::error).map(f64::abs).collect();
+pub(crate) fn errors(speeds: &[&Speed]) -> (Option<f64>, Option<f64>) {
+    let mut errors: Vec<f64> = speeds.iter().filter_map(|s| s.error()).map(f64::abs).collect();
     errors.sort_by(f64::total_cmp);
     (quantile(&errors, 0.5), quantile(&errors, 0.9))
 }
