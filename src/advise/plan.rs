@@ -86,12 +86,15 @@ fn best(
     catalog: &Catalog,
     safe: bool,
 ) -> Option<Plan> {
-    let tried = candidates(project, gpu, count.clamp(1, MOST_CARDS), samples_per_step, catalog);
+    let tried = candidates(project, gpu, count.clamp(1, MOST_CARDS), samples_per_step, catalog, &ALL);
     let faster = |a: &&Plan, b: &&Plan| per_sample(a).total_cmp(&per_sample(b));
     let within = |p: &Plan, band: f64| p.memory.card.scale(1.0 + band) <= gpu.usable;
     let safe = safe && tried.iter().any(|p| within(p, p.memory.band));
     let fits = |p: &&Plan| within(p, if safe { p.memory.band } else { 0.0 });
-    let best = tried.iter().filter(fits).min_by(faster)?;
+    let fastest = per_sample(tried.iter().filter(fits).min_by(faster)?);
+    // What gains next to nothing is not worth its trouble.
+    let worthy = tried.iter().filter(fits).filter(|p| per_sample(p) <= fastest * (1.0 + NOTHING_GAINED));
+    let best = worthy.min_by(|a, b| trouble(a).cmp(&trouble(b)).then(faster(a, b)))?;
     let mut reasons = Vec::new();
     for choice in Choice::ALL {
         if !uses(&best.project, choice) {
@@ -114,7 +117,7 @@ fn best(
 pub fn smallest_count(project: &Project, gpu: &Gpu, catalog: &Catalog) -> Option<u32> {
     let mut count = 1;
     while count <= 4096 {
-        let tried = candidates(project, gpu, count, u64::from(count), catalog);
+        let tried = candidates(project, gpu, count, u64::from(count), catalog, &LEAN);
         // What waits in main memory is no way to need fewer cards that anybody would choose first.
         let kept = tried.iter().filter(|p| !uses(&p.project, Choice::Offload));
         if kept.map(|p| p.memory.card).min().is_some_and(|least| least <= gpu.usable) {
@@ -123,6 +126,16 @@ pub fn smallest_count(project: &Project, gpu: &Gpu, catalog: &Catalog) -> Option
         count *= 2;
     }
     None
+}
+
+/// Gain in time below which the simpler of two plans is the better.
+const NOTHING_GAINED: f64 = 0.01;
+
+/// How much there is to set up: ways in which the model is cut, then parts that are divided.
+fn trouble(plan: &Plan) -> (bool, bool, [bool; 3]) {
+    let hardware = &plan.project.hardware;
+    let (weights, gradients, states) = hardware.sharding.divides();
+    (hardware.parallel.tensor > 1, hardware.parallel.pipeline > 1, [weights, gradients, states])
 }
 
 fn per_sample(plan: &Plan) -> f64 {
@@ -147,16 +160,36 @@ fn uses(project: &Project, choice: Choice) -> bool {
     }
 }
 
+/// What is tried.
+struct Tried {
+    micro_batches: &'static [u64],
+    chunks: &'static [u32],
+    /// Also with less than full checkpointing.
+    faster: bool,
+}
+
+/// Everything.
+const ALL: Tried = Tried { micro_batches: &MICRO_BATCHES, chunks: &CHUNKS, faster: true };
+/// What takes the least memory.
+const LEAN: Tried = Tried { micro_batches: &[1], chunks: &[1], faster: false };
+
 /// Everything that is worth trying, estimated.
-fn candidates(project: &Project, gpu: &Gpu, count: u32, samples: u64, catalog: &Catalog) -> Vec<Plan> {
+fn candidates(
+    project: &Project,
+    gpu: &Gpu,
+    count: u32,
+    samples: u64,
+    catalog: &Catalog,
+    tried_ways: &Tried,
+) -> Vec<Plan> {
     let walks = Walks::default();
     let language = project.language(catalog);
     let mut tried = Vec::new();
-    for variant in layouts(project, language.as_ref(), gpu, count) {
+    for variant in layouts(project, language.as_ref(), gpu, count, tried_ways.chunks) {
         let data = u64::from(variant.hardware.parallel.data(count));
-        for checkpointing in checkpointings(&variant, language.is_some()) {
+        for checkpointing in checkpointings(&variant, language.is_some(), tried_ways.faster) {
             // A larger micro-batch makes larger products and a longer pipeline's bubble: all are tried.
-            for micro_batch in MICRO_BATCHES {
+            for &micro_batch in tried_ways.micro_batches {
                 if micro_batch.saturating_mul(data) > samples.max(1) {
                     continue;
                 }
@@ -169,7 +202,10 @@ fn candidates(project: &Project, gpu: &Gpu, count: u32, samples: u64, catalog: &
     tried
 }
 
-fn checkpointings(project: &Project, language: bool) -> Vec<Checkpointing> {
+fn checkpointings(project: &Project, language: bool, faster: bool) -> Vec<Checkpointing> {
+    if !faster {
+        return vec![Checkpointing::PerBlock];
+    }
     let selective = matches!(project.framework, Framework::Megatron | Framework::Torchtitan);
     let keep = |c: &Checkpointing| language && (*c != Checkpointing::Selective || selective);
     let mut tried: Vec<Checkpointing> = CHECKPOINTINGS.into_iter().filter(keep).collect();
@@ -180,7 +216,13 @@ fn checkpointings(project: &Project, language: bool) -> Vec<Checkpointing> {
 }
 
 /// Degrees and shardings: the library's own without cutting the model, Megatron's where it is cut.
-fn layouts(project: &Project, language: Option<&LanguageModel>, gpu: &Gpu, count: u32) -> Vec<Project> {
+fn layouts(
+    project: &Project,
+    language: Option<&LanguageModel>,
+    gpu: &Gpu,
+    count: u32,
+    chunks_tried: &[u32],
+) -> Vec<Project> {
     let there = |sharding, parallel| {
         let mut p = project.clone();
         p.hardware.desktop &= p.hardware.gpu == gpu.id;
@@ -195,7 +237,11 @@ fn layouts(project: &Project, language: Option<&LanguageModel>, gpu: &Gpu, count
     let mut all = Vec::new();
     let mut ways = vec![Sharding::Ddp];
     if count > 1 && super::engine::divides(project) {
-        ways.extend([Sharding::Zero1, Sharding::Zero2, Sharding::Zero3]);
+        // States of adapters are too small for dividing them alone to gain anything.
+        if !project.method.is_adapter() {
+            ways.extend([Sharding::Zero1, Sharding::Zero2]);
+        }
+        ways.push(Sharding::Zero3);
         // The processors of many machines are no way to train: nobody does.
         if count <= per_machine {
             ways.push(Sharding::Zero3Offload);
@@ -214,7 +260,7 @@ fn layouts(project: &Project, language: Option<&LanguageModel>, gpu: &Gpu, count
             if (tensor == 1 && pipeline == 1) || !count.is_multiple_of(tensor * pipeline) || pipeline > model.layers {
                 continue;
             }
-            for chunks in CHUNKS {
+            for &chunks in chunks_tried {
                 if (pipeline == 1 && chunks > 1) || pipeline * chunks > model.layers {
                     continue;
                 }

@@ -6,7 +6,7 @@ use super::plan::{MOST_CARDS, smallest_count};
 use crate::catalog::{Catalog, Gpu};
 use crate::estimate::time::has_flash;
 use crate::estimate::{CannotEstimate, TimeEstimate};
-use crate::project::{Offload, Project, Sharding};
+use crate::project::{Project, Sharding};
 use crate::units::Bytes;
 
 /// The ways that are shown, those that hold most on a card first.
@@ -74,12 +74,15 @@ pub fn several(project: &Project, gpu: &Gpu, count: u32, catalog: &Catalog) -> R
     let base = load.as_ref().ok().and_then(|l| l.on(gpu, 1, Sharding::Ddp).ok()).map(|t| samples_a_second(&t, &single));
     let own = project.hardware.gpu == gpu.id && project.hardware.count == count;
     let copies_only = !divides(project);
+    let language = project.language(catalog);
     let mut sharings = Vec::new();
     let also = (own && !WAYS.contains(&project.hardware.sharding)).then_some(project.hardware.sharding);
     for sharding in WAYS.into_iter().chain(also.filter(|s| *s != Sharding::Auto)) {
         // States of adapters are too small for dividing them alone to gain anything.
         let idle = project.method.is_adapter() && matches!(sharding, Sharding::Zero1 | Sharding::Zero2);
-        if idle || (copies_only && sharding != Sharding::Ddp) {
+        // Only transformers lays a language model out by layers.
+        let by_layers = sharding == Sharding::DeviceMap && language.is_none();
+        if idle || by_layers || (copies_only && sharding != Sharding::Ddp) {
             continue;
         }
         let mut there = on(project, gpu, count, sharding);
@@ -123,5 +126,5 @@ pub fn several(project: &Project, gpu: &Gpu, count: u32, catalog: &Catalog) -> R
 /// project whatever is changed about it.
 pub fn wants_several(project: &Project, advice: &super::Advice) -> bool {
     let short = matches!(advice.verdict, super::Verdict::RunsOut { .. });
-    project.hardware.count > 1 || project.offload != Offload::None || (short && advice.make_it_fit.is_none())
+    project.hardware.count > 1 || (short && advice.make_it_fit.is_none())
 }
