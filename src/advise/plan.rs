@@ -253,7 +253,7 @@ fn layouts(
     let Some(model) = language.filter(|_| !project.method.is_adapter() && count > 1) else { return all };
     for tensor in [1, 2, 4, 8] {
         let whole = count.is_multiple_of(tensor) && model.heads.is_multiple_of(tensor) && tensor <= per_machine;
-        if !whole || (tensor > 1 && !is_fast(gpu, tensor, &wires)) {
+        if !whole || (tensor > 1 && !is_fast(gpu, tensor, wires)) {
             continue;
         }
         for pipeline in PIPELINES {

@@ -114,11 +114,11 @@ impl Workload {
         };
         let between = if count > 1 {
             let wires = self.wires(gpu);
-            let ring = link::ring(gpu, count, &wires, wires.per_machine(count));
+            let ring = link::ring(gpu, count, wires, wires.per_machine(count));
             let seconds = link::volume(&traffic, count, sharding) / ring;
             let hides = if sharding == Sharding::Ddp || sharding == Sharding::Auto { 1.0 } else { self.accumulation };
             let exposed = link::exposed(seconds, busy * hides * BACKWARD_SHARE);
-            if self.model_parallel && is_fast(gpu, count, &wires) {
+            if self.model_parallel && is_fast(gpu, count, wires) {
                 exposed.min(MODEL_PARALLEL_LOSS * busy * self.accumulation)
             } else {
                 exposed

@@ -110,7 +110,14 @@ pub const fn kind(field: Field) -> Kind {
         Field::CustomLayers => whole(1.0, 1000.0),
         Field::CustomHidden => whole(1.0, 262_144.0),
         Field::CustomIntermediate | Field::Sequence => whole(1.0, 1_048_576.0),
-        Field::CustomHeads | Field::CustomKvHeads | Field::LoraRank => whole(1.0, 4096.0),
+        Field::CustomHeads
+        | Field::CustomKvHeads
+        | Field::LoraRank
+        | Field::Tensor
+        | Field::Pipeline
+        | Field::Chunks
+        | Field::Context
+        | Field::Expert => whole(1.0, 4096.0),
         Field::CustomVocab => whole(2.0, 10_000_000.0),
         Field::NetworkParams | Field::NetworkOutputs => whole(1.0, 1e12),
         Field::LoraDropout => real(0.0, 0.9),
@@ -122,7 +129,6 @@ pub const fn kind(field: Field) -> Kind {
         Field::Samples => whole(1.0, 1e13),
         Field::Epochs => real(0.001, 1e6),
         Field::Count => whole(1.0, MOST_CARDS),
-        Field::Tensor | Field::Pipeline | Field::Chunks | Field::Context | Field::Expert => whole(1.0, 4096.0),
         Field::Machines | Field::Group => {
             Kind::Number(Range { min: 1.0, max: MOST_CARDS, whole: true, optional: true })
         }

@@ -35,7 +35,7 @@ pub fn purpose(file: &str) -> Message {
         "accelerate.yaml" => both!("accelerate 的多卡配置", "How accelerate shares the work"),
         "ds_config.json" => both!("DeepSpeed 的多卡配置", "How DeepSpeed shares the work"),
         "data.yaml" => both!("数据在哪", "Where the data is"),
-        file if file.ends_with(".py") => both!("训练脚本", "The script"),
+        "train.py" => both!("训练脚本", "The script"),
         _ => both!("训练配置", "The configuration"),
     }
 }

@@ -32,14 +32,13 @@ pub(super) fn with_accelerate(job: &Job<'_>, script: &str) -> Recipe {
 
 pub(super) fn llama_factory(job: &Job<'_>) -> Recipe {
     let (machines, _) = job.machines();
-    let mut line = String::new();
-    if job.cards() > 1 {
-        line += "FORCE_TORCHRUN=1 ";
-    }
-    if machines > 1 {
-        line += &format!("NNODES={machines} NODE_RANK=$RANK MASTER_ADDR=$HEAD MASTER_PORT=29500 ");
-    }
-    Lines::default().line(line + "llamafactory-cli train train.yaml").file("run.sh")
+    let one_machine = if job.cards() > 1 { "FORCE_TORCHRUN=1 " } else { "" };
+    let several = if machines > 1 {
+        format!("NNODES={machines} NODE_RANK=$RANK MASTER_ADDR=$HEAD MASTER_PORT=29500 ")
+    } else {
+        String::new()
+    };
+    Lines::default().line(format!("{one_machine}{several}llamafactory-cli train train.yaml")).file("run.sh")
 }
 
 pub(super) fn axolotl(job: &Job<'_>) -> Recipe {

@@ -27,15 +27,13 @@ impl Command {
 
 fn launch(job: &Job<'_>, script: &str) -> Command {
     let (processes, (machines, _)) = (job.cards(), job.machines());
-    let mut several = String::new();
-    if processes > 1 {
-        several += " --multi_gpu";
-    }
-    if machines > 1 {
-        several += &format!(
-            " --num_machines={machines} --machine_rank=$RANK --main_process_ip=$HEAD --main_process_port=29500"
-        );
-    }
+    let several = match machines {
+        _ if processes == 1 => String::new(),
+        1 => " --multi_gpu".to_owned(),
+        _ => format!(
+            " --multi_gpu --num_machines={machines} --machine_rank=$RANK --main_process_ip=$HEAD --main_process_port=29500"
+        ),
+    };
     Command(vec![format!(
         "accelerate launch{several} --num_processes={processes} --mixed_precision={} {script}",
         job.precision()

@@ -46,11 +46,11 @@ pub(super) fn has_fabric(gpu: &Gpu) -> bool {
 
 /// True where a fast link usually joins `count` cards: a fabric, or a bridge between two.
 pub fn has_fast_link(gpu: &Gpu, count: u32) -> bool {
-    is_fast(gpu, count, &Wires::default())
+    is_fast(gpu, count, Wires::default())
 }
 
 /// True where a fast link joins `count` cards that are wired like this.
-pub fn is_fast(gpu: &Gpu, count: u32, wires: &Wires) -> bool {
+pub fn is_fast(gpu: &Gpu, count: u32, wires: Wires) -> bool {
     match wires.link {
         Interconnect::Auto => has_fabric(gpu) || (count == 2 && bridge(gpu).is_some()),
         Interconnect::NvLink => has_fabric(gpu) || (count == 2 && gpu.nvlink_gb_s.is_some()),
@@ -73,7 +73,7 @@ fn peer_to_peer(gpu: &Gpu) -> bool {
 }
 
 /// Rate at which a ring over `count` cards moves data past each card, bytes/s.
-pub(super) fn ring(gpu: &Gpu, count: u32, wires: &Wires, per_machine: u32) -> f64 {
+pub(super) fn ring(gpu: &Gpu, count: u32, wires: Wires, per_machine: u32) -> f64 {
     let lanes = match wires.link {
         Interconnect::Pcie8 => 8.0,
         Interconnect::Pcie4 => 4.0,
@@ -91,7 +91,7 @@ const NETWORK_SHARE: f64 = 0.85;
 
 /// Rate between machines, all network cards of one machine together, bytes/s. Usual builds: one 400 Gb/s card for each
 /// H100 or MI300, one 200 Gb/s card for each A100, 100 Gb/s for the machine elsewhere.
-fn network(gpu: &Gpu, wires: &Wires, per_machine: u32) -> f64 {
+fn network(gpu: &Gpu, wires: Wires, per_machine: u32) -> f64 {
     let cards = f64::from(per_machine.max(1));
     let gb_s = match wires.network {
         Network::Auto if has_fabric(gpu) => {
@@ -99,11 +99,10 @@ fn network(gpu: &Gpu, wires: &Wires, per_machine: u32) -> f64 {
             each * f64::from(CARDS_PER_MACHINE)
         }
         Network::Auto if gpu.family == GpuFamily::Datacenter => 25.0,
-        Network::Auto => 12.5,
         Network::Ethernet1 => 0.125,
         Network::Ethernet10 => 1.25,
         Network::Ethernet25 => 3.125,
-        Network::Ethernet100 => 12.5,
+        Network::Auto | Network::Ethernet100 => 12.5,
         Network::InfiniBand200 => 25.0 * cards,
         Network::InfiniBand400 => 50.0 * cards,
     };

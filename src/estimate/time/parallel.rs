@@ -58,7 +58,7 @@ pub fn cut(
     // same; they stand between products that need them.
     let between_parts = if tensor > 1.0 {
         let all_reduce = 2.0 * (tensor - 1.0) / tensor * sizes.stream / context;
-        let ring = link::ring(gpu, parallel.tensor, &wires, per_machine);
+        let ring = link::ring(gpu, parallel.tensor, wires, per_machine);
         2.0 * all_reduce * sizes.passes * sizes.layers / pipeline / ring
     } else {
         0.0
@@ -73,7 +73,7 @@ pub fn cut(
         let local = share * load.trained * (load.gradient_bytes + 2.0) / (tensor * pipeline);
         // Network cards of a machine are shared out among its cards: each has its own.
         let machine = model_cards * data <= f64::from(per_machine);
-        let rate = link::ring(gpu, count, &wires, per_machine) / if machine { 1.0 } else { f64::from(per_machine) };
+        let rate = link::ring(gpu, count, wires, per_machine) / if machine { 1.0 } else { f64::from(per_machine) };
         let once = local / rate;
         // Divided gradients are summed after every micro-batch, behind the backward of the next.
         let each = if sharding.divides().1 { (load.accumulation - 1.0).max(0.0) } else { 0.0 };
