@@ -7,7 +7,7 @@ mod scoring;
 
 use enough_gpu::catalog::Catalog;
 use scoring::case::Scored;
-use scoring::case::{Domain, Quality, Subject};
+use scoring::case::{Domain, Quality, Subject, Verdict};
 use scoring::table::Table;
 use scoring::{gpus, models, performance, report};
 
@@ -149,6 +149,18 @@ fn speeds_of_several_cards_within_the_bound() {
     assert!(several.len() >= 50 && estimated * 10 >= several.len() * 9, "{estimated} of {}", several.len());
     let (median, _) = performance::errors(&several);
     assert!(median.unwrap() <= 20.0, "{}", performance::closing(&speeds));
+}
+
+/// MosaicML's table of what it trained on which cards, with which sharding and micro-batch: all of it ran.
+#[test]
+fn what_mosaicml_trained_fits() {
+    let measured = score(MEASURED, &Catalog::bundled());
+    let of_the_table = |s: &&Scored| s.case.source.contains("llm-foundry") && s.case.cards > 1;
+    let verdicts: Vec<_> = measured.iter().filter(of_the_table).map(|s| (&s.case.id, s.verdict())).collect();
+    let accepted = verdicts.iter().filter(|(_, v)| *v == Some(Verdict::Accepted)).count();
+    let others: Vec<_> = verdicts.iter().filter(|(_, v)| *v != Some(Verdict::Accepted)).collect();
+    println!("MosaicML: {accepted} of {} fit; others: {others:?}", verdicts.len());
+    assert!(verdicts.len() > 100 && accepted * 100 >= verdicts.len() * 95, "{others:?}");
 }
 
 /// `nvidia-smi` of one job with nine sets of switches on a V100 and `PyTorch` before 1.11: softmax keeps its input,

@@ -15,7 +15,7 @@ const COUNTS: [u32; 16] = [2, 3, 4, 6, 8, 16, 32, 64, 128, 256, 512, 1024, 2048,
 
 /// How many cards are looked at: asked for, owned, or two.
 pub(super) fn looked_at(project: &Project, asked: Option<u32>) -> u32 {
-    asked.unwrap_or_else(|| if project.hardware.count > 1 { project.hardware.count } else { 2 })
+    asked.unwrap_or(if project.hardware.count > 1 { project.hardware.count } else { 2 })
 }
 
 /// The question and the table.
