@@ -83,7 +83,7 @@ fn language() -> Vec<(String, Project)> {
             continue;
         }
         for sharding in Sharding::ALL {
-            for (offload, count) in [(Offload::None, 4), (Offload::All, 16)] {
+            for (offload, count) in [(Offload::None, 4), (Offload::Nvme, 8), (Offload::All, 16)] {
                 let mut project = Project { framework, method: Method::Lora, offload, ..plain.clone() };
                 (project.hardware.count, project.hardware.sharding) = (count, *sharding);
                 all.push((format!("{}-{count}", sharding.id()), project));

@@ -8,7 +8,7 @@ mod script;
 mod yaml;
 
 use crate::catalog::{Catalog, Domain, LanguageKind, Model};
-use crate::project::{BaseFormat, Framework, Method, Objective, Optimizer, Precision, Project, Sharding};
+use crate::project::{BaseFormat, Framework, Method, Objective, Offload, Optimizer, Precision, Project, Sharding};
 
 /// A file, or a line to run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,11 +52,17 @@ impl Job<'_> {
 
     /// `ZeRO` stage, where DeepSpeed divides.
     pub(super) fn stage(&self) -> Option<u32> {
-        match self.project.hardware.sharding {
-            _ if self.cards() <= 1 && self.project.hardware.sharding != Sharding::Zero3Offload => None,
-            Sharding::Zero1 => Some(1),
-            Sharding::Zero2 => Some(2),
-            Sharding::Auto | Sharding::Zero3 | Sharding::Zero3Offload => Some(3),
+        match (self.project.hardware.sharding, self.project.offload) {
+            // Its disk is for stage 3 alone.
+            (_, Offload::Nvme) => Some(3),
+            (sharding, away) if self.cards() <= 1 && sharding != Sharding::Zero3Offload => match away {
+                Offload::None => None,
+                Offload::Optimizer => Some(2),
+                _ => Some(3),
+            },
+            (Sharding::Zero1, _) => Some(1),
+            (Sharding::Zero2, _) => Some(2),
+            (Sharding::Auto | Sharding::Zero3 | Sharding::Zero3Offload, _) => Some(3),
             _ => None,
         }
     }

@@ -3,8 +3,8 @@
 use super::{CardBar, CardWarning};
 use crate::catalog::{Gpu, GpuFamily, Vendor, is_boosting};
 use crate::estimate::TimeEstimate;
-use crate::estimate::time::{has_fast_link, has_flash};
-use crate::project::{BaseFormat, Method, Optimizer, Precision, Project};
+use crate::estimate::time::{has_flash, is_fast};
+use crate::project::{BaseFormat, Method, Optimizer, Precision, Project, Wires};
 
 /// A run of this many hours asks more of a card than games do.
 const LONG_RUN_H: f64 = 24.0 * 14.0;
@@ -48,6 +48,8 @@ pub fn warnings(project: &Project, gpu: &Gpu, count: u32, time: Option<&TimeEsti
     let quantized = project.method == Method::QLora
         || matches!(project.base, BaseFormat::Nf4 | BaseFormat::Nf4Double | BaseFormat::Int8)
         || matches!(project.optimizer, Optimizer::AdamW8bit | Optimizer::PagedAdamW8bit);
+    let own = project.hardware.gpu == gpu.id;
+    let wires = if own { project.hardware.wires } else { Wires::default() };
     let hours = time.map_or(0.0, |t| t.run.hours());
     let rocm = matches!(gpu.vendor, Vendor::Amd | Vendor::Hygon);
     [
@@ -66,7 +68,7 @@ pub fn warnings(project: &Project, gpu: &Gpu, count: u32, time: Option<&TimeEsti
         (quantized && !nvidia, CardWarning::NoQuantization),
         (gpu.family == GpuFamily::Laptop, CardWarning::Laptop),
         (gpu.id.ends_with("-mod"), CardWarning::Modded),
-        (count > 1 && !has_fast_link(gpu, count), CardWarning::NoFastLink),
+        (count > 1 && !is_fast(gpu, count, wires), CardWarning::NoFastLink),
         (gpu.memory_type.contains("LPDDR") && gpu.family != GpuFamily::Accelerator, CardWarning::UnifiedMemory),
         (
             hours > LONG_RUN_H && !gpu.ecc && matches!(gpu.family, GpuFamily::Consumer | GpuFamily::Laptop),

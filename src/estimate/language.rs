@@ -35,6 +35,10 @@ const DEEPEST: u64 = 1000;
 /// next request. With expandable segments (PyTorch 2.1 and later, where set) it is smaller.
 const SLACK: f64 = 0.03;
 
+/// Main memory for what waits on a disk: a sub-group of a billion weights with its states (`sub_group_size` of
+/// `DeepSpeed`).
+const NVME_BUFFERS: Bytes = Bytes(16_000_000_000);
+
 /// Memory of one training step on one of the project's cards.
 /// `beside` are parameters of a frozen part without a course of its own, a vision tower.
 pub fn memory(
@@ -257,12 +261,14 @@ impl Plan {
             crate::project::Optimizer::PagedAdamW | crate::project::Optimizer::PagedAdamW8bit
         );
         let here = self.config.shards.away == Offload::None;
-        if here && (full || matches!(project.offload, Offload::Optimizer | Offload::All) || paged) {
-            host += optimizer;
+        let (weights_away, states_away) = project.offload.parts();
+        let on_disk = project.offload == Offload::Nvme;
+        if here && (full || states_away || paged) {
+            host += if on_disk { optimizer.min(NVME_BUFFERS) } else { optimizer };
             optimizer = Bytes::ZERO;
         }
-        if here && (full || matches!(project.offload, Offload::Weights | Offload::All)) {
-            host += weights;
+        if here && (full || weights_away) {
+            host += if on_disk { weights.min(NVME_BUFFERS) } else { weights };
             weights = Bytes::ZERO;
         }
         let mut parts = [Bytes::ZERO; 7];

@@ -64,6 +64,7 @@ pub(super) fn lay_out(project: &Project, hidden: u64, stage: Stage, config: &mut
         formats(project, way, config, &mut shards);
         buffers(project, way, hidden, &mut shards);
         shards.away = match (sharding, project.offload) {
+            (Sharding::Zero3Offload, Offload::Nvme) => Offload::Nvme,
             (Sharding::Zero3Offload, _) => Offload::All,
             (_, away) if way != Way::Whole => away,
             _ => Offload::None,

@@ -35,6 +35,9 @@ const DESKTOP_INPUT: f64 = 2.5;
 /// Bytes per second of an optimizer step on the processor (two channels of DDR5; servers have more).
 const HOST_MEMORY_RATE: f64 = 50e9;
 
+/// Bytes per second of an NVMe disk of PCIe 4.0 with four lanes, there and back (memory: 7 GB/s to read, 5 to write).
+const NVME_RATE: f64 = 6e9;
+
 /// Part of those copies that the work waits for all the same: the first block, and pauses between (judgement).
 const HOST_COPY_COST: f64 = 0.25;
 
@@ -127,7 +130,10 @@ impl Workload {
             0.0
         };
         let stragglers = if count > 1 { 1.0 + link::STRAGGLERS } else { 1.0 };
-        let step = (self.accumulation * micro * stragglers) + optimizer.max(paging) + between;
+        // The cards of a machine share its disk, each with its part.
+        let machines = (f64::from(count) / f64::from(self.wires(gpu).per_machine(count))).ceil().max(1.0);
+        let disk = self.from_disk / machines / NVME_RATE;
+        let step = (self.accumulation * micro * stragglers + optimizer.max(paging) + between).max(disk);
         let steps = (self.samples / (self.micro_batch * self.accumulation * replicas)).ceil().max(1.0);
         if !(step.is_finite() && steps.is_finite()) {
             return Err(CannotEstimate::TooLarge);

@@ -177,6 +177,8 @@ choices! {
         Weights = "weights",
         /// Weights and optimizer state.
         All = "all",
+        /// The same on a fast disk, with buffers in main memory (`DeepSpeed` ZeRO-Infinity).
+        Nvme = "nvme",
     }
 }
 
@@ -384,6 +386,18 @@ impl Sharding {
             Self::Zero3 | Self::Zero3Offload | Self::Fsdp | Self::Fsdp2 | Self::FsdpGrad | Self::FsdpHybrid => {
                 (true, true, true)
             }
+        }
+    }
+}
+
+impl Offload {
+    /// Whether weights, and whether optimizer states, are away from the card.
+    pub const fn parts(self) -> (bool, bool) {
+        match self {
+            Self::None => (false, false),
+            Self::Optimizer => (false, true),
+            Self::Weights => (true, false),
+            Self::All | Self::Nvme => (true, true),
         }
     }
 }

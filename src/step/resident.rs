@@ -69,7 +69,10 @@ impl Resident {
                 weights,
                 gradients: if stays { gradients } else { 0 },
                 earlier: if shards.unsynced || stays { earlier } else { 0 },
-                host: waiting.saturating_add(state).saturating_add(moved),
+                host: match config.shards.away {
+                    Offload::Nvme => on_disk(state),
+                    _ => waiting.saturating_add(state).saturating_add(moved),
+                },
                 ..Self::default()
             };
         }
@@ -85,14 +88,15 @@ impl Resident {
     }
 }
 
+/// Main memory for what is on a disk: `DeepSpeed` brings states in and out a sub-group at a time (weight, gradient and two
+/// moments in fp32), and weights through `buffer_count` 5 buffers of `buffer_size` 1e8 elements (`offload_param`).
+fn on_disk(state: u64) -> u64 {
+    state.min(SUB_GROUP * 16).saturating_add(5 * 100_000_000 * 2)
+}
+
 /// Whether weights, and whether gradients and states, wait in main memory.
 pub(super) fn away(config: &StepConfig) -> (bool, bool) {
-    match config.shards.away {
-        Offload::None => (false, false),
-        Offload::Optimizer => (false, true),
-        Offload::Weights => (true, false),
-        Offload::All => (true, true),
-    }
+    config.shards.away.parts()
 }
 
 fn sized(w: &Weight, element: u64) -> u64 {

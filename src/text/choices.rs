@@ -81,6 +81,7 @@ fn named(field: Field, id: &str) -> Option<Message> {
         (Field::Offload, "optimizer") => both!("优化器状态", "Optimizer state"),
         (Field::Offload, "weights") => both!("权重，逐层搬", "Weights, layer by layer"),
         (Field::Offload, "all") => both!("权重和优化器状态", "Weights and optimizer state"),
+        (Field::Offload, "nvme") => both!("权重和状态放到 NVMe 硬盘", "Weights and state on an NVMe disk"),
 
         (Field::Objective, "likelihood") => both!("照着样本学", "Learn from samples"),
         (Field::Objective, "dpo") => both!("偏好对齐（DPO）", "Preferences (DPO)"),

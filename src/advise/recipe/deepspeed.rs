@@ -6,6 +6,7 @@ use crate::project::{Offload, Sharding};
 /// `ds_config.json` (deepspeed.ai, "DeepSpeed Configuration JSON"; transformers, "DeepSpeed").
 pub(super) fn config(job: &Job<'_>) -> Recipe {
     const CPU: &str = r#"{ "device": "cpu", "pin_memory": true }"#;
+    const NVME: &str = r#"{ "device": "nvme", "nvme_path": "/local_nvme", "pin_memory": true }"#;
     const AUTO: &str = r#""auto""#;
     let stage = job.stage().unwrap_or(2);
     let project = job.project;
@@ -26,11 +27,13 @@ pub(super) fn config(job: &Job<'_>) -> Recipe {
             ("stage3_gather_16bit_weights_on_model_save", "true"),
         ]);
     }
-    if all || matches!(project.offload, Offload::Optimizer | Offload::All) {
-        zero.push(("offload_optimizer", CPU));
+    let (weights, states) = project.offload.parts();
+    let place = if project.offload == Offload::Nvme { NVME } else { CPU };
+    if all || states {
+        zero.push(("offload_optimizer", place));
     }
-    if stage == 3 && (all || matches!(project.offload, Offload::Weights | Offload::All)) {
-        zero.push(("offload_param", CPU));
+    if stage == 3 && (all || weights) {
+        zero.push(("offload_param", place));
     }
     let mut out = Lines::default();
     out.line("{");

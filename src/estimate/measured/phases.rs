@@ -122,9 +122,7 @@ impl Pieces {
         }
         let (weights, states) = match project.offload {
             Offload::None => (false, sharding == Sharding::Zero3Offload),
-            Offload::Optimizer => (false, true),
-            Offload::Weights => (true, false),
-            Offload::All => (true, true),
+            other => other.parts(),
         };
         if states {
             self.host += self.states;

@@ -8,7 +8,7 @@ use crate::network::Program;
 use crate::network::diffusion::{Latents, diffusion};
 use crate::network::speech::{Sound, speech};
 use crate::network::vision::{Pictures, vision};
-use crate::project::{Checkpointing, Framework, Method, Offload, Optimizer, Project, Sharding};
+use crate::project::{Checkpointing, Framework, Method, Optimizer, Project, Sharding};
 use crate::step::{self, Category, Live, Observer, Phase, Shards, StepConfig, StepResult, Task, Walk, Walked};
 use crate::units::{Bytes, GIB};
 use std::cell::{OnceCell, RefCell};
@@ -230,11 +230,12 @@ impl Planned {
         let mut host = Bytes::ZERO;
         let mut parts = self.parts(project, r, live);
         let full = self.sharding == Sharding::Zero3Offload;
+        let (weights_away, states_away) = project.offload.parts();
         let paged = matches!(project.optimizer, Optimizer::PagedAdamW | Optimizer::PagedAdamW8bit);
-        if full || paged || matches!(project.offload, Offload::Optimizer | Offload::All) {
+        if full || paged || states_away {
             host += std::mem::take(&mut parts[Part::Optimizer as usize]);
         }
-        if full || matches!(project.offload, Offload::Weights | Offload::All) {
+        if full || weights_away {
             host += r.weights;
             parts[Part::Weights as usize] = parts[Part::Weights as usize] - r.weights;
         }

@@ -202,6 +202,7 @@ fn run(project: &Project, s: &Shape, flash: bool) -> Workload {
         host_step: false,
         paged: 0.0,
         from_host: 0.0,
+        from_disk: 0.0,
         histogram: 0.0,
         model_parallel: false,
         band: 0.3,

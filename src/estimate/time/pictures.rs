@@ -159,6 +159,7 @@ fn run(project: &Project, pass: &Pass) -> Workload {
         host_step: false,
         paged: 0.0,
         from_host: 0.0,
+        from_disk: 0.0,
         model_parallel: false,
         band: pass.band,
         cut: None,

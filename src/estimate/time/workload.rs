@@ -51,6 +51,8 @@ pub struct Workload {
     pub paged: f64,
     /// Bytes that come from main memory in one micro-batch.
     pub from_host: f64,
+    /// Bytes that an optimizer step reads from and writes to a disk, over all cards.
+    pub from_disk: f64,
     /// Values that a tree of gradient boosting adds to its histograms: rows, columns and levels multiplied.
     pub histogram: f64,
     /// The library can also lay layers, matrices and experts out over the cards.
@@ -151,8 +153,15 @@ impl Workload {
         if matches!(project.optimizer, Optimizer::PagedAdamW | Optimizer::PagedAdamW8bit) {
             self.paged = self.trained * states;
         }
-        self.host_step = matches!(project.offload, Offload::Optimizer | Offload::All);
-        if matches!(project.offload, Offload::Weights | Offload::All) {
+        let (weights_away, states_away) = project.offload.parts();
+        self.host_step = states_away;
+        if project.offload == Offload::Nvme {
+            // ZeRO-Infinity (Rajbhandari et al. 2021), section 5: fp32 weights and both moments come and go once a step,
+            // 16-bit weights once a pass.
+            self.from_disk =
+                self.trained * 24.0 + self.weights * 2.0 * self.passes * project.accumulation.max(1) as f64;
+        }
+        if weights_away {
             self.from_host += self.weights * self.weight_bytes * self.passes;
         }
         if project.block_swap > 0.0 {
