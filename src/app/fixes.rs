@@ -34,7 +34,7 @@ pub(super) fn Fixes() -> AnyView {
         <div class="fixes" data-testid="fixes" hidden=when(move || fixes.with(Vec::is_empty) && page.changes.with(Changes::is_empty))>
             <h2>{title}</h2>
             <p class="quiet">{page.t(labels::FIXES_NOTE)}</p>
-            <Applied />
+            {applied(page, "undo")}
             <ol>{rows}</ol>
             <button
                 type="button"
@@ -89,9 +89,7 @@ fn row(page: Page, at: usize, fix: &Fix, needed: bool) -> AnyView {
 }
 
 /// What was applied, with the way back.
-#[component]
-fn Applied() -> AnyView {
-    let page = page();
+pub(super) fn applied(page: Page, undo: &'static str) -> AnyView {
     let names = words(move || {
         let lang = page.lang.get();
         page.changes.with(|changes| {
@@ -106,7 +104,7 @@ fn Applied() -> AnyView {
     view! {
         <p class="applied" hidden=when(move || page.changes.with(Changes::is_empty))>
             <span>{page.t(labels::APPLIED)}": "{names}</span>
-            <button type="button" class="link" data-testid="undo" on:click=click(move || page.undo())>
+            <button type="button" class="link" data-testid=undo on:click=click(move || page.undo())>
                 {page.t(labels::UNDO)}
             </button>
         </p>

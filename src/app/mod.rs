@@ -20,7 +20,7 @@
 //! | `prices`, `why-not`, `why-not-card`, `why-not-answer`, `sides`, `sides-table`, `sides-add`, `growth` | folds below |
 //! | `cards`, `card-ID-COUNT`, `choose-ID-COUNT`, `cards-all` | ranked cards |
 //! | `free`, `warnings` | free notebooks, warnings about the card |
-//! | `several`, `look-at`, `ways`, `way-SHARDING`, `use-SHARDING`, `plan`, `plan-apply`, `joined` | several cards |
+//! | `several`, `look-at`, `ways`, `way-SHARDING`, `use-SHARDING`, `plan`, `plan-apply`, `plan-undo`, `joined` | several cards |
 //! | `cluster`, `cluster-tokens`, `cluster-cards`, `cluster-answer`, `cluster-apply` | pre-training |
 //! | `rig`, `rig-list`, `rig-print` | a machine of one's own |
 //! | `recipes`, `library-FRAMEWORK`, `file-NAME`, `copy-file-NAME`, `download-NAME` | files ready to run |

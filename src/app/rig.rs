@@ -56,9 +56,12 @@ fn drawn(page: Page, lang: Lang) -> AnyView {
                 .into_any()
             })
             .collect();
+        let stand_in = (gpu.id != p.hardware.gpu)
+            .then(|| view! { <p class="quiet">{text::several::stand_in(lang, &text::card_called(lang, gpu))}</p> });
         let title = say::of(lang, count, &text::card_called(lang, gpu));
         let power = say::power(lang, &found, electricity(p), p.prices.hours_a_week);
         view! {
+            {stand_in}
             <div class="rig-list" data-testid="rig-list">
                 <h3>{title}</h3>
                 <p>{power}</p>

@@ -322,11 +322,26 @@ impl Plan {
             band: band(project, self.count),
             moment: moment(r.phase),
             largest: r.largest_at_peak,
-            host: host + Bytes(2 * GIB) + r.weights.scale(self.share),
+            host: host + self.programs(project, r.weights),
             timeline: Vec::new(),
             method: EstimateMethod::Symbolic,
             resolved: Resolved { attention, loss, optimizer_impl, sharding: self.sharding },
         }
+    }
+}
+
+impl Plan {
+    /// Main memory of the programs of one machine, one for each card, and of the model as they read it.
+    fn programs(&self, project: &Project, weights: Bytes) -> Bytes {
+        let shards = self.config.shards.weights.max(1);
+        let programs = match self.sharding {
+            Sharding::DeviceMap => 1,
+            _ => self.count.min(u64::from(project.hardware.per_machine())),
+        };
+        // Where weights are divided one program reads the model, and the others wait for their part (accelerate's
+        // `cpu_ram_efficient_loading`, `zero.Init`); else each reads all of it.
+        let read = if shards > 1 { weights * shards } else { weights * programs };
+        Bytes(2 * GIB) * programs + read
     }
 }
 

@@ -1,6 +1,6 @@
 //! Several cards: what each holds, how they share, the best plan, and pre-training on many.
 
-use super::numbers::{about, before_word, counted, money, percent, plain, whole};
+use super::numbers::{about, before_word, money, percent, plain, whole};
 use super::{Lang, Message, both, choices::choice, say};
 use crate::advise::plan::{Choice, Plan, Reason, samples_per_step};
 use crate::advise::pretraining::PreTraining;
@@ -119,14 +119,19 @@ pub fn plan(lang: Lang, plan: &Plan) -> String {
         parts.push(degrees);
     }
     if count > 1 {
-        parts.push(choice(lang, Field::Sharding, crate::project::Choice::id(p.hardware.sharding)).to_string());
+        let shared = choice(lang, Field::Sharding, crate::project::Choice::id(p.hardware.sharding));
+        parts.push(say!(lang, "分工：{shared}", "shared: {shared}"));
     }
     let (micro, steps, all) = (p.micro_batch, p.accumulation, whole(samples_per_step(p) as f64));
-    parts.push(say!(
-        lang,
-        "每卡一次 {micro} 条，累积 {steps} 次，一步共 {all} 条",
-        "{micro} at a time on each card, accumulated {steps} times: {all} a step"
-    ));
+    parts.push(if steps == 1 {
+        say!(lang, "每卡一次 {micro} 条，一步共 {all} 条", "{micro} at a time on each card: {all} a step")
+    } else {
+        say!(
+            lang,
+            "每卡一次 {micro} 条，累积 {steps} 次，一步共 {all} 条",
+            "{micro} at a time on each card, accumulated {steps} times: {all} a step"
+        )
+    });
     let checkpointing = choice(lang, Field::Checkpointing, crate::project::Choice::id(p.checkpointing));
     parts.push(say!(lang, "检查点：{checkpointing}", "checkpointing: {checkpointing}"));
     parts.join(lang.pick("；", "; "))
@@ -180,14 +185,14 @@ pub const CLUSTER_NOTE: Message = both!(
     "Give tokens and cards: the fastest plan, with failures and restarts counted in."
 );
 /// Tokens.
-pub const TOKENS: Message = both!("训练多少 token", "Tokens to train on");
+pub const TOKENS: Message = both!("token 数", "Tokens");
 /// Cards.
-pub const CARDS: Message = both!("多少张卡", "Cards");
+pub const CARDS: Message = both!("卡数", "Cards");
 /// Lines of the answer.
 pub const CLUSTER_LINES: [Message; 7] = [
     both!("分法", "Plan"),
     both!("每张卡", "Each card"),
-    both!("一共", "In all"),
+    both!("多久", "Takes"),
     both!("卡时", "GPU-hours"),
     both!("租金", "Rented"),
     both!("中断", "Interruptions"),
@@ -199,10 +204,11 @@ pub fn cluster(lang: Lang, run: &PreTraining, found: &Plan, price: Option<(Money
     let card = found.memory.card;
     let band = super::numbers::band(found.memory.band);
     let days = super::numbers::about_hours(lang, run.days * 24.0);
-    let hours = counted(lang, run.gpu_hours);
+    let hours = before_word(lang, &about(lang, run.gpu_hours));
+    let hours = say!(lang, "{hours}GPU 小时", "{hours}").trim_end().to_string();
     let breaks = before_word(lang, &about(lang, run.interruptions.ceil()));
     let effective = percent(run.effective);
-    let rate = before_word(lang, &about(lang, run.tokens_per_second));
+    let rate = about(lang, run.tokens_per_second);
     let each = significant(run.per_card.0 / 1e12);
     let mfu = percent(found.time.mfu);
     let cost = price.map_or_else(
@@ -232,8 +238,8 @@ pub fn cluster(lang: Lang, run: &PreTraining, found: &Plan, price: Option<(Money
         ),
         say!(
             lang,
-            "每秒 {rate}token，每张卡 {each} TFLOP/s，峰值的 {mfu}",
-            "{rate}tokens a second, {each} TFLOP/s a card, {mfu} of the peak"
+            "每秒 {rate} token，每张卡 {each} TFLOP/s，峰值的 {mfu}",
+            "{rate} tokens a second, {each} TFLOP/s a card, {mfu} of the peak"
         ),
     ]
 }

@@ -14,6 +14,8 @@ use leptos::prelude::*;
 
 /// Most tokens that anything is asked about: a hundred times the largest public run.
 const MOST_TOKENS: f64 = 2e15;
+/// Tokens from which on training on with all weights is asked about like pre-training.
+const CONTINUED: f64 = 1e9;
 /// Cards where the person owns no more than a few.
 const USUAL_CARDS: u32 = 1024;
 
@@ -27,9 +29,12 @@ fn number(text: &str, most: f64) -> Option<f64> {
 pub(super) fn Cluster() -> AnyView {
     let page = page();
     let open = RwSignal::new(false);
-    // Nobody pre-trains adapters, or pictures by tokens.
+    // Nobody pre-trains adapters, or pictures by tokens; a fine-tune of a few million tokens is none.
     let there = Memo::new(move |_| {
-        page.project.with(|p| p.language(page.catalog).is_some() && matches!(p.method, Method::Scratch | Method::Full))
+        page.project.with(|p| {
+            let large = p.method == Method::Full && tokens(p) >= CONTINUED;
+            p.language(page.catalog).is_some() && (p.method == Method::Scratch || large)
+        })
     });
     let project = paused(page, open);
     let tokens_typed = RwSignal::new(None::<String>);
@@ -98,7 +103,7 @@ fn question(
                     on:input=move |event| typed.set(Some(event_target_value(&event)))
                 />
             </span>
-            <p class="note"><span class="error">{note}</span></p>
+            <p class="note" hidden=when(move || !wrong.get())><span class="error">{note}</span></p>
         </div>
     }
     .into_any()

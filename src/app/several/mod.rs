@@ -4,6 +4,7 @@ mod cluster;
 mod plan;
 mod ways;
 
+use super::fixes::applied;
 use super::fold::fold;
 use super::live::{part, when};
 use super::page::{Page, page};
@@ -81,6 +82,7 @@ fn Several() -> AnyView {
                 view! {
                     <p class="lead">{page.t(say::NOT_POOLED)}</p>
                     {ways::ways(page, project, asked)}
+                    {applied(page, "plan-undo")}
                     {plan::plan(page, project, asked)}
                     {plan::joined(page)}
                 }

@@ -192,7 +192,10 @@ impl Pieces {
             moment: peak.0,
             largest: Bytes(pieces.transient.max(pieces.loss_temporaries).max(pieces.encoding * 0.5) as u64),
             // The model is read into main memory before it goes to the card; the program itself takes about 2 GiB.
-            host: Bytes((pieces.host + self.weights) as u64) + Bytes::from_mib(2048),
+            // One program for each card.
+            host: Bytes(pieces.host as u64)
+                + (Bytes(self.weights as u64) + Bytes::from_mib(2048))
+                    * u64::from(project.hardware.count.clamp(1, project.hardware.per_machine())),
             timeline,
             method,
             resolved: Resolved {

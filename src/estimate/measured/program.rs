@@ -171,7 +171,8 @@ impl Planned {
             band: if self.count > 1 { 0.14 } else { 0.1 },
             moment: moment(r.phase),
             largest: r.largest_at_peak,
-            host: host + Bytes(2 * GIB) + r.weights,
+            // A program for each card of a machine; each reads the model.
+            host: host + (Bytes(2 * GIB) + r.weights) * self.count.min(u64::from(project.hardware.per_machine())),
             timeline: Vec::new(),
             method: EstimateMethod::Symbolic,
             resolved: Resolved { attention, loss, optimizer_impl, sharding: self.sharding },

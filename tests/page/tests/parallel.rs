@@ -24,7 +24,7 @@ fn a_plan_for_several_cards_is_applied_and_taken_back() {
         assert_eq!(page.value("@input-count"), "16");
         let link = page.link();
         assert!(link.contains("count=16") && link.contains("sharding="), "{link}");
-        page.click("@undo");
+        page.click("@plan-undo");
         page.wait_for_text("@answer-detail", &before);
         page.was_quiet();
     }
