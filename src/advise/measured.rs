@@ -262,6 +262,7 @@ fn cells(at: usize, project: &Project, measurement: Measurement, catalog: &Catal
             crate::project::Offload::Optimizer => "optimizer",
             crate::project::Offload::Weights => "weights",
             crate::project::Offload::All => "cpu",
+            crate::project::Offload::Nvme => "nvme",
         }
         .to_owned(),
         project.framework.id().to_owned(),
