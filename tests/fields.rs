@@ -2,8 +2,9 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use enough_gpu::catalog::Catalog;
+use enough_gpu::project::link::Link;
 use enough_gpu::project::{
-    Field, FieldError, Kind, Method, Precision, Project, Typed, apply, choices, fields, relevant,
+    Checkpointing, Field, FieldError, Kind, Method, Precision, Project, Typed, apply, choices, fields, relevant,
 };
 use enough_gpu::units::Currency;
 
@@ -289,4 +290,29 @@ fn no_model_is_cut_over_more_cards_than_there_are() {
     fields::set(&mut project, Field::Tensor, "2", &catalog).unwrap();
     fields::set(&mut project, Field::Model, "resnet50", &catalog).unwrap();
     assert_eq!(project.hardware.parallel.tensor, 1);
+}
+
+/// PEFT's `prepare_model_for_kbit_training` turns gradient checkpointing on by default.
+#[test]
+fn a_quantized_base_brings_checkpointing_along() {
+    let catalog = Catalog::bundled();
+    let mut project = Project { model: "qwen2.5-7b".into(), ..Project::default() };
+    fields::set(&mut project, Field::Method, "lora", &catalog).unwrap();
+    assert_eq!(project.checkpointing, Checkpointing::Off);
+    fields::set(&mut project, Field::Method, "qlora", &catalog).unwrap();
+    assert_eq!(project.checkpointing, Checkpointing::PerBlock);
+    // Whoever then turns it off meant it.
+    fields::set(&mut project, Field::Checkpointing, "off", &catalog).unwrap();
+    fields::set(&mut project, Field::Method, "qlora", &catalog).unwrap();
+    assert_eq!(project.checkpointing, Checkpointing::Off);
+    // Links say the same, in any order.
+    for (link, checkpointing) in [
+        ("model=qwen2.5-7b&method=qlora", Checkpointing::PerBlock),
+        ("model=qwen2.5-7b&method=qlora&checkpointing=off", Checkpointing::Off),
+        ("checkpointing=off&method=qlora&model=qwen2.5-7b", Checkpointing::Off),
+        ("model=qwen2.5-7b&method=lora", Checkpointing::Off),
+    ] {
+        let (read, unread) = Link::new("", link).project(Currency::Usd, &catalog).unwrap();
+        assert_eq!((read.checkpointing, unread.len()), (checkpointing, 0), "{link}");
+    }
 }

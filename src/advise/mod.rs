@@ -37,6 +37,7 @@ pub use changes::Changes;
 pub use compare::{Against, Cooling, Growth, Side, growth, side_by_side, usual_sides, why_not};
 pub use curve::{CostPoint, Purchase, RentOrBuy, rent_or_buy};
 pub use facts::*;
+pub use money::usual_price;
 pub use options::option;
 pub use plans::{Afford, Plan, Plans, StepUp, Way};
 pub use terms::{DISK_GB, SET_UP_H, electricity, wall_watts, yearly_loss};

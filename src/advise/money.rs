@@ -4,7 +4,7 @@ use super::terms::{SET_UP_H, Terms};
 use super::{Buy, Rent};
 use crate::catalog::{Catalog, Gpu, Offer};
 use crate::estimate::CARDS_PER_MACHINE;
-use crate::project::PriceKind;
+use crate::project::{Field, PriceKind, Project, priced_card};
 use crate::units::{Currency, Money};
 
 /// Least that can be bought of a provider, USD: 100 compute units (Google Colab pay as you go, 2026-03). All others
@@ -127,6 +127,23 @@ impl<'a> Offers<'a> {
             let machines = count.div_ceil(offer.gpus);
             (machines, machines * offer.gpus)
         })
+    }
+}
+
+/// What a field of prices would hold without the person: the catalog's price of the card that the form shows, or what
+/// electricity usually costs there.
+pub fn usual_price(project: &Project, field: Field, catalog: &Catalog) -> Option<Money> {
+    let mut usual = project.clone();
+    usual.prices.cards.clear();
+    usual.prices.electricity = None;
+    let terms = Terms::of(&usual);
+    let gpu = catalog.gpu(priced_card(project))?;
+    match field {
+        Field::PriceRent => Some(Offers::new(catalog, &terms).rent(gpu, 1, None)?.per_hour),
+        Field::PriceNew => buy(gpu, 1, &terms)?.new,
+        Field::PriceUsed => buy(gpu, 1, &terms)?.used,
+        Field::Electricity => Some(terms.money(terms.electricity)),
+        _ => None,
     }
 }
 

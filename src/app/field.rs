@@ -3,6 +3,7 @@
 use super::combobox::Combobox;
 use super::live::{part, when, words};
 use super::page::{Page, page};
+use crate::advise;
 use crate::project::{Field, Kind, choices, fields, number};
 use crate::text;
 use leptos::prelude::*;
@@ -90,6 +91,11 @@ fn understood(page: Page, field: Field) -> Option<String> {
 fn number_input(page: Page, field: Field) -> AnyView {
     let id = control_id(field);
     let unit = text::unit(field);
+    // An empty field of prices shows what is counted with.
+    let usual = words(move || {
+        let price = page.project.with(|p| advise::usual_price(p, field, page.catalog));
+        price.map(text::usual_price).unwrap_or_default()
+    });
     view! {
         <span class="number" class:with-unit=unit.is_some()>
             <input
@@ -102,6 +108,7 @@ fn number_input(page: Page, field: Field) -> AnyView {
                 disabled=page.is_locked(field)
                 aria-describedby=format!("note-{}", field_id(field))
                 aria-invalid=wrong(page, field)
+                placeholder=usual
                 prop:value=words(move || page.shown(field))
                 on:input=move |event| page.type_into(field, event_target_value(&event))
             />

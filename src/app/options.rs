@@ -73,7 +73,12 @@ pub(super) fn groups(lang: Lang, field: Field, query: &str, catalog: &Catalog) -
 
 /// The id that a text left in a field means where it is no name; else the text.
 pub(super) fn meant(field: Field, text: &str) -> &str {
-    if field == Field::Gpu && says_no_gpu(text) { fields::NO_GPU } else { text }
+    let none_yet = [Lang::Zh, Lang::En].iter().any(|lang| labels::CARD_NONE_CHOSEN.text(*lang) == text);
+    match field {
+        Field::Gpu if says_no_gpu(text) => fields::NO_GPU,
+        Field::Gpu if none_yet => "",
+        _ => text,
+    }
 }
 
 /// The name of what is chosen.

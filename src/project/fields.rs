@@ -3,8 +3,8 @@
 use super::number::{self, Kilo, NotNumber};
 use super::{
     Attention, BaseFormat, Checkpointing, Choice, CustomModel, CustomNetwork, Field, Framework, Interconnect,
-    LanguageTask, LoraTargets, LossKernel, Network, Objective, Offload, Optimizer, OptimizerImpl, Parallel, Place,
-    Precision, PriceKind, Project, Sharding, prices,
+    LanguageTask, LoraTargets, LossKernel, Method, Network, Objective, Offload, Optimizer, OptimizerImpl, Parallel,
+    Place, Precision, PriceKind, Project, Sharding, prices,
 };
 use crate::catalog::{Catalog, Gpu};
 use crate::units::{Currency, Money};
@@ -420,7 +420,14 @@ fn switch(on: bool) -> String {
 
 fn set_choice(project: &mut Project, field: Field, id: &str) -> Result<(), FieldError> {
     match field {
-        Field::Method => project.method = read_choice(id)?,
+        Field::Method => {
+            let method = read_choice(id)?;
+            // PEFT's `prepare_model_for_kbit_training` turns checkpointing on unless told otherwise.
+            if method == Method::QLora && project.method != method && project.checkpointing == Checkpointing::Off {
+                project.checkpointing = Checkpointing::PerBlock;
+            }
+            project.method = method;
+        }
         Field::LoraTargets => project.lora.targets = read_choice::<LoraTargets>(id)?,
         Field::Precision => project.precision = read_choice::<Precision>(id)?,
         Field::Base => project.base = read_choice::<BaseFormat>(id)?,

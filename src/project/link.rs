@@ -332,6 +332,10 @@ pub fn write(project: &Project, usual: Currency, catalog: &Catalog) -> String {
         let counts = *field == Field::Currency && (project.budget.limit.is_some() || project.prices.edited());
         if counts || value != exact(&so_far, *field) {
             add(key, &value);
+            // A method brings its own checkpointing.
+            if *field == Field::Method {
+                let _: Result<(), FieldError> = fields::set(&mut so_far, *field, &value, catalog);
+            }
         }
     }
     for key in custom::MODEL_KEYS.iter().chain(custom::NETWORK_KEYS) {

@@ -207,7 +207,13 @@ pub fn side_lines(lang: Lang, sides: &[Side], catalog: &Catalog) -> Vec<Line> {
         line(both!("fp16", "fp16"), &|_, g| tflops(g.rates.fp16)),
         line(both!("fp32", "fp32"), &|_, g| tflops(g.rates.fp32)),
         line(both!("fp8", "fp8"), &|_, g| tflops(g.rates.fp8)),
-        line(both!("双精度 fp64", "Double precision, fp64"), &|_, g| tflops(g.rates.fp64)),
+        line(
+            both!(
+                "双精度 fp64（模拟计算才用，训练不用）",
+                "Double precision, fp64 (for simulations, not for training)"
+            ),
+            &|_, g| tflops(g.rates.fp64),
+        ),
         line(both!("卡间高速互联", "Fast link"), &|_, g| {
             g.nvlink_gb_s
                 .map_or_else(|| say!(lang, "没有，走 PCIe", "none: PCIe"), |n| format!("{} GB/s", plain(n.round())))

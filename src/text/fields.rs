@@ -3,7 +3,7 @@
 use super::numbers::{about, before_word, counted, plain, whole};
 use super::{Lang, Message, both, labels, say};
 use crate::catalog::Catalog;
-use crate::project::{Field, FieldError, Kind, Project, Range};
+use crate::project::{Field, FieldError, Kind, Method, Project, Range};
 
 /// The name of a field.
 pub const fn field(field: Field) -> Message {
@@ -146,6 +146,14 @@ pub fn hint(lang: Lang, field: Field, project: &Project, catalog: &Catalog) -> S
             }
             None => say!(lang, "没有也没关系，先看哪张够用。", "None yet is fine: see which would do."),
         },
+        Field::Method if project.method == Method::QLora => say!(
+            lang,
+            "底座压成 4 bit；PEFT 会打开梯度检查点，这里也是。",
+            "A 4-bit base. As in PEFT, checkpointing goes on with it."
+        ),
+        Field::Method => {
+            say!(lang, "训练多少参数：全部，还是一小部分。", "How many weights are trained: all, or a small part.")
+        }
         other => fixed_hint(other).text(lang).to_string(),
     }
 }
@@ -172,9 +180,6 @@ const fn fixed_hint(field: Field) -> Message {
         }
         Field::NetworkOutputs => {
             both!("反向要用到的各层输出，按一个样本加起来。", "Outputs of layers that backward needs, for one sample.")
-        }
-        Field::Method => {
-            both!("训练多少参数：全部，还是一小部分。", "How many weights are trained: all, or a small part.")
         }
         Field::LoraTargets => both!("哪些线性层旁边挂适配器。", "Which linear layers get an adapter."),
         Field::LoraDropout => {
@@ -261,8 +266,11 @@ const fn fixed_hint(field: Field) -> Message {
         Field::BudgetLimit => both!("愿意花多少，不填也行。", "What you would spend; may be left empty."),
         Field::Currency => both!("价格用哪种货币显示。", "The currency of the prices."),
         Field::Place => both!("自己的卡才算电费，租的不算。", "Counts for cards of your own, not for rented ones."),
-        Field::Electricity => both!("不填就用当地常见的价。", "Left empty: what is usual at that place."),
-        Field::ExchangeRate => both!("人民币和美元之间按这个换算。", "How yuan and dollars are converted."),
+        Field::Electricity => both!(
+            "不填就用当地常见的价；1 欧元按 1.16 美元估。",
+            "Empty: what is usual there; euros at a guessed 1.16 USD."
+        ),
+        Field::ExchangeRate => both!("7.1 是估的，照银行牌价改。", "7.1 is a guess: put in what your bank gives."),
         Field::HoursAWeek => {
             both!("买来的卡一周真正训练几个小时。", "Hours a week that a bought card would really train.")
         }
@@ -276,6 +284,7 @@ const fn fixed_hint(field: Field) -> Message {
         | Field::Accumulation
         | Field::ImageSide
         | Field::Epochs
+        | Field::Method
         | Field::Gpu => self::field(field),
     }
 }

@@ -37,7 +37,7 @@ pub use fixes::{fix, fix_detail, gain, more_fixes, pace, risk};
 pub use memory::{method_note, moment, part, part_detail, timeline_summary, why};
 pub use money::{
     OLD_PRICE, afford, break_even, curve_alt, curve_terms, front_alt, old_price, one_project, pick_reason, plan_card,
-    plan_cost, plan_detail, plan_way, step_up, two_years,
+    plan_cost, plan_detail, plan_way, step_up, two_years, usual_price,
 };
 pub use names::{card as card_called, model as model_called, says_no_gpu};
 pub use next::{Action, Next, next};

@@ -17,6 +17,11 @@ pub fn old_price(lang: Lang, as_of: &str, today: Option<Date>) -> Option<&'stati
     old.then(|| both!("旧价", "old price").text(lang))
 }
 
+/// A price as it stands in an empty field.
+pub fn usual_price(price: Money) -> String {
+    crate::units::significant(price.amount)
+}
+
 /// What the mark means.
 pub const OLD_PRICE: Message =
     both!("90 天以前的价，下单前再看一眼", "read more than 90 days ago: look again before you order");
@@ -311,7 +316,11 @@ pub fn curve_terms(lang: Lang, r: &RentOrBuy) -> String {
         say!(lang, "要换 {watts} W 电源，约 {price}（已算进去）", "a power supply of {watts} W, {price}, counted in")
     }));
     let parts = parts.join(lang.pick("，", "; "));
-    say!(lang, "按这些价算：{parts}。不含电脑的其余部分。", "Counted with: {parts}. The rest of the computer is not.")
+    say!(
+        lang,
+        "按这些价算：{parts}。不含电脑的其余部分，也不含云上的流量费。",
+        "Counted with: {parts}. The rest of the computer is not, nor what a cloud asks for traffic."
+    )
 }
 
 /// The curve for those who do not see it.

@@ -52,6 +52,20 @@ const WORDS: &[(&str, &str)] = &[
     (" (text part, 1T-A32B)", "（文本部分，1T-A32B）"),
     (" (with vision)", "（带视觉）"),
     (" (14B with vision)", "（14B，带视觉）"),
+    (" (default)", "（默认结构）"),
+    (" (transformers default)", "（transformers 默认）"),
+    (" (Stable-Baselines3 default)", "（Stable-Baselines3 默认）"),
+    (" (class-conditional)", "（按类别生成）"),
+    (" (large)", "（大）"),
+    (" (small)", "（小）"),
+    (" (video + audio)", "（视频加声音）"),
+    (" (3 hidden layers of 256)", "（三层，各宽 256）"),
+    (" (also chinese-hubert-base)", "（chinese-hubert-base 也是它）"),
+    (" (2 ResNet-9 generators + 2 PatchGANs)", "（两个 ResNet-9 生成器加两个 PatchGAN）"),
+    (" (5 double + 10 single)", "（5 双流加 10 单流）"),
+    (" (23 blocks)", "（23 块）"),
+    (" (2 conv + 2 fc)", "（两层卷积加两层全连接）"),
+    (" (4 conv + 2 fc)", "（四层卷积加两层全连接）"),
 ];
 
 /// Makers of cards under their own name.
@@ -171,7 +185,19 @@ mod tests {
         let catalog = Catalog::bundled();
         let cards = catalog.gpus.iter().map(|g| card(Lang::Zh, g));
         let models = catalog.models.iter().map(|m| model(Lang::Zh, m));
-        let english = ["modded", "one of", "per chip", "per GPU", "unified", "text part", "with vision"];
+        let english = [
+            " default)",
+            "(default",
+            "hidden layers",
+            "generators",
+            "modded",
+            "one of",
+            "per chip",
+            "per GPU",
+            "unified",
+            "text part",
+            "with vision",
+        ];
         for name in cards.chain(models) {
             let left = english.iter().chain(MAKERS.iter().map(|(maker, _)| maker)).find(|word| name.contains(**word));
             assert!(left.is_none(), "{name}");
