@@ -148,7 +148,7 @@ pub fn hint(lang: Lang, field: Field, project: &Project, catalog: &Catalog) -> S
         },
         Field::Method if project.method == Method::QLora => say!(
             lang,
-            "底座压成 4 bit；PEFT 会打开梯度检查点，这里也是。",
+            "底座压成 4 bit，检查点也跟着打开，这是通行做法。",
             "A 4-bit base. As in PEFT, checkpointing goes on with it."
         ),
         Field::Method => {
