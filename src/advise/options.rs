@@ -317,6 +317,15 @@ const OPTIONS: &[(Framework, &[(Knob, &str)])] = &[
             (Knob::Side, "imgsz={side}"),
         ],
     ),
+    // MMEngine, tools/train.py and its configuration files.
+    (
+        Framework::OpenMmlab,
+        &[
+            (Knob::Mixed, "--amp"),
+            (Knob::Batch, "train_dataloader.batch_size={batch}, optim_wrapper.accumulative_counts={steps}"),
+            (Knob::Checkpointing, "model.backbone.with_cp=True"),
+        ],
+    ),
 ];
 
 #[cfg(test)]

@@ -358,7 +358,7 @@ const fn band(project: &Project, cards: u64) -> f64 {
         // 34 rows, most of them rounded to whole gigabytes.
         (_, Framework::MsSwift) => 0.18,
         // 67 rows with PyTorch 1, most of them batches tuned to fill a card; 20 rows.
-        (Runtime::One, _) | (_, Framework::Torchtune) => 0.15,
+        (Runtime::One | Runtime::LateOne, _) | (_, Framework::Torchtune) => 0.15,
         // Fewer than ten rows each: the 124 rows of all libraries together.
         _ => 0.14,
     }

@@ -30,7 +30,10 @@ pub fn context(gpu: Option<&Gpu>) -> Bytes {
 /// (huggingface/transformers `perf_train_gpu_one`) against the 450 of [`context`]. The same on an A100 whose smallest jobs,
 /// of 3 MiB of tensors, show 1,443 MiB (itu-rad/GPUMemNet, `mlp_data_step2.csv`).
 pub fn eager_modules(runtime: Runtime) -> Bytes {
-    if matches!(runtime, Runtime::One | Runtime::OldDriver) { Bytes::from_mib(1343 - 450) } else { Bytes::ZERO }
+    match runtime {
+        Runtime::One | Runtime::LateOne | Runtime::OldDriver => Bytes::from_mib(1343 - 450),
+        Runtime::Current | Runtime::Early2 => Bytes::ZERO,
+    }
 }
 
 /// cuBLAS workspaces: 8 MiB a handle and stream, 32 MiB on Hopper and later (`CUDABlas.cpp`), for forward and backward

@@ -130,7 +130,7 @@ impl Stack {
                 ..huggingface
             },
             // `torch.optim` as it comes.
-            Framework::Pytorch => Self { step: StepImpl::Foreach, own_models: true, own_kernels: true, ..huggingface },
+            Framework::Pytorch | Framework::OpenMmlab => Self { step: StepImpl::Foreach, own_models: true, own_kernels: true, ..huggingface },
             Framework::SimpleTuner => {
                 let code = Code {
                     int8_for_training: true,
@@ -177,7 +177,7 @@ impl Stack {
                 code: Code { holds_last_loss: false, ..self.of_2024().code },
                 ..self
             },
-            Runtime::One => Self {
+            Runtime::One | Runtime::LateOne => Self {
                 // `scaled_dot_product_attention` came with PyTorch 2.0.
                 eager_attention: true,
                 // `foreach` became the default with PyTorch 2.0; before, optimizers went weight by weight.
@@ -188,7 +188,7 @@ impl Stack {
                     zeroes_gradients: true,
                     // Models of a repository's own; transformers called the kernel already.
                     written_gelu: self.own_models,
-                    keeps_softmax_input: true,
+                    keeps_softmax_input: runtime == Runtime::One,
                     sums_gradients_anew: true,
                     ..self.code
                 },

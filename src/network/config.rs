@@ -209,6 +209,9 @@ pub struct Code {
     /// Denoisers with linear attention are not checkpointed whatever is asked for: peaks of Sana and its video model are the same
     /// with and without (`SimpleTuner`, `documentation/experimental/SEGMENTED_CHECKPOINTING.md`).
     pub unchecked_linear_attention: bool,
+    /// Dense 3 x 3 convolutions take the workspace of cuDNN's `WINOGRAD_NONFUSED`, which it prefers for fp32 without tensor
+    /// cores: tiles of 4 x 4 outputs become 36 numbers, of inputs and outputs alike (Lavin and Gray 2015, F(4 x 4, 3 x 3)).
+    pub transforms_convolutions: bool,
 }
 
 /// A training step with every switch set.

@@ -114,6 +114,11 @@ impl Layers<'_> {
         Map { t, channels, height, width, depth }
     }
 
+    /// Something is computed aside, without gradients, in this many bytes that go again.
+    pub(crate) fn aside(&mut self, bytes: u64) {
+        self.b.emit(&[], 0, 0, Dtype::U8, Op { temp: bytes, ..BLANK });
+    }
+
     /// A constant that the step makes for itself.
     pub(crate) fn constant(&mut self, rows: u64, cols: u64, dtype: Dtype) -> Tensor {
         self.b.emit(&[], rows, cols, dtype, BLANK)
@@ -249,8 +254,16 @@ impl Layers<'_> {
             self.batch * height * width * depth
         };
         let flops = 2.0 * rows as f64 * w.numel() as f64;
-        let t = self.convolve(x.t, w, b, conv.out, rows, flops);
         let dense = conv.groups == 1 && kernel != (1, 1) && kernel.0 != stride;
+        let tiled = dense && kernel == (3, 3) && stride == 1 && dilation == 1 && conv.through.is_none();
+        let scratch = if tiled && self.config.code.transforms_convolutions {
+            // Boxes that lie one below the other are tiled each by itself: 4 x 4 tiles of a width, and as many rows.
+            let tiles = (rows / width.max(1)).div_ceil(4) * width.div_ceil(4);
+            36 * Dtype::F32.bytes() * (tiles * (x.channels + conv.out) + x.channels * conv.out)
+        } else {
+            0
+        };
+        let t = self.convolve_in(scratch, x.t, (w, b), (conv.out, rows), flops);
         let ends = if dense { x.t.bytes() + t.bytes() } else { 1 };
         self.b.program.convolution = self.b.program.convolution.max(ends);
         Map { t, channels: conv.out, height, width, depth }
@@ -305,10 +318,23 @@ impl Layers<'_> {
         rows: u64,
         flops: f64,
     ) -> Tensor {
+        self.convolve_in(0, x, (w, b), (out, rows), flops)
+    }
+
+    /// The same with a workspace of this size.
+    fn convolve_in(
+        &mut self,
+        scratch: u64,
+        x: Tensor,
+        (w, b): (Tensor, Option<Tensor>),
+        (out, rows): (u64, u64),
+        flops: f64,
+    ) -> Tensor {
         let x = self.b.autocast_input(x);
         let w = self.b.autocast_weight(w);
         let b = b.map(|b| self.b.autocast_weight(b));
-        let op = Op { backward: Backward::Fresh, saves: 0b11, flops, ..BLANK };
+        let op =
+            Op { backward: Backward::Fresh, saves: 0b11, temp: scratch, back_temp: scratch, flops, ..BLANK };
         match b {
             Some(b) => self.b.emit(&[x, w, b], rows, out, x.dtype, op),
             None => self.b.emit(&[x, w], rows, out, x.dtype, op),
@@ -417,6 +443,24 @@ impl Layers<'_> {
         let op = Op { backward: Backward::Views, ..BLANK };
         let t = self.b.emit(one, first.t.rows, cols, dtype, op);
         rest.iter().fold(like(first, t), |store, &t| self.fill(store, Map { t, ..first }))
+    }
+
+    /// `cat` along the rows of any number of parts; what is past an operator's four inputs is put into the same result.
+    pub(crate) fn join_all(&mut self, parts: &[Tensor]) -> Tensor {
+        let (one, rest) = parts.split_at(parts.len().min(4));
+        if rest.is_empty() {
+            return self.b.join(parts);
+        }
+        let dtype = parts.iter().map(|t| t.dtype).reduce(promote).unwrap_or(Dtype::F32);
+        let rows = parts.iter().map(|t| t.rows).sum();
+        let cols = parts.first().map_or(0, |t| t.cols);
+        let op = Op { backward: Backward::Views, ..BLANK };
+        let mut store = self.b.emit(one, rows, cols, dtype, op);
+        for &part in rest {
+            let out = Some((rows, cols, dtype, Kind::Activation, true));
+            store = self.b.push(&[store, part], out, op).unwrap_or(store);
+        }
+        store
     }
 
     /// A store of more channels that begins with these maps.

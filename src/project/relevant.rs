@@ -253,7 +253,7 @@ fn trains(framework: Framework, domain: Domain) -> bool {
         | Framework::SimpleTuner
         | Framework::OneTrainer
         | Framework::AiToolkit => domain == Domain::Diffusion,
-        Framework::Ultralytics => domain == Domain::Vision,
+        Framework::Ultralytics | Framework::OpenMmlab => domain == Domain::Vision,
     }
 }
 

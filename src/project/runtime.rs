@@ -18,6 +18,8 @@ pub enum Runtime {
     Early2,
     /// `PyTorch` 1 with CUDA before 11.7: all kernels are loaded with the context, `zero_grad` keeps gradients.
     One,
+    /// The last of `PyTorch` 1, 1.11 to 1.13: the same, but softmax no longer keeps its input.
+    LateOne,
 }
 
 /// What a run does that no field of the form asks for.

@@ -285,6 +285,8 @@ choices! {
         AiToolkit = "ai-toolkit",
         /// Ultralytics YOLO.
         Ultralytics = "ultralytics",
+        /// MMDetection, MMSegmentation and their kin.
+        OpenMmlab = "openmmlab",
     }
 }
 

@@ -109,6 +109,7 @@ fn named(field: Field, id: &str) -> Option<Message> {
         (Field::Framework, "onetrainer") => both!("OneTrainer", "OneTrainer"),
         (Field::Framework, "ai-toolkit") => both!("ai-toolkit", "ai-toolkit"),
         (Field::Framework, "ultralytics") => both!("Ultralytics", "Ultralytics"),
+        (Field::Framework, "openmmlab") => both!("MMDetection、MMSegmentation", "MMDetection, MMSegmentation"),
 
         (Field::Sharding, "auto") => both!("自动：能装下的最简单那种", "Automatic: the simplest that fits"),
         (Field::Sharding, "ddp") => both!("每张卡都放一整份（DDP）", "A full copy on each (DDP)"),

@@ -101,8 +101,16 @@ fn subject(row: &Row<'_>, domain: Domain, gpu: Option<&Gpu>, catalog: &Catalog) 
     // Detection "from scratch" starts from a backbone that has learned ImageNet, fixed batch norms and frozen stem, in every
     // recipe that does not say otherwise in the model's name (NVIDIA's Mask R-CNN: `e2e_mask_rcnn_R_50_FPN_1x.yaml`).
     let detects = matches!(&model.architecture, Architecture::Vision(v) if v.kind != "classification");
-    let from_nothing = name.contains("scratch") || !model.id.contains("rcnn");
-    let method = if method == Method::Scratch && detects && !from_nothing { Method::Full } else { method };
+    let two_stage = model.id.contains("rcnn");
+    // Norms that are trained come with a backbone that nothing is frozen in (detectron2's configs/Misc and new_baselines,
+    // whose large-scale jitter, "LSJ", goes with them).
+    let lower = name.to_lowercase();
+    let trained_norms = ["scratch", " gn", "syncbn", "lsj"].iter().any(|word| lower.contains(word));
+    let method = match method {
+        Method::Scratch if detects && two_stage && !trained_norms => Method::Full,
+        Method::Full if detects && two_stage && trained_norms => Method::Scratch,
+        method => method,
+    };
     let project = project(row, domain, model, method, objective, gpu);
     Ok(Subject::Project { project: Box::new(project), gpu: gpu.cloned().map(Box::new) })
 }
@@ -206,6 +214,15 @@ fn project(
 fn runtime(row: &Row<'_>, method: Method, gpu: Option<&Gpu>) -> Runtime {
     let framework = row.text("framework").to_lowercase();
     let has = |words: &[&str]| words.iter().any(|w| framework.contains(w));
+    // timm's benchmarks carry the version in the file's name (`...-pt112-cu113-rtx3090.csv`).
+    let file = row.text("source").to_lowercase();
+    let in_name = |words: &[&str]| words.iter().any(|w| file.contains(w));
+    if has(&["torch 1.11", "torch 1.12", "torch 1.13"]) || in_name(&["-pt111-", "-pt112-", "-pt113-"]) {
+        return Runtime::LateOne;
+    }
+    if in_name(&["-pt18", "-pt19", "-pt110-"]) {
+        return Runtime::One;
+    }
     if has(&["2018", "2019", "2020", "2021", "torch 1.", "pytorch 1.", "tensorflow"]) {
         return Runtime::One;
     }

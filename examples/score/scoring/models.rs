@@ -18,30 +18,20 @@ const ALIASES: &[(&str, &str)] = &[
     ("mistral7b", "mistral-7b-v0.3"),
     ("vitb16", "vit-b-16"),
     ("vitl16", "vit-l-16"),
-    ("vittinypatch16224", "vit-ti-16"),
-    ("vitsmallpatch16224", "vit-s-16"),
-    ("vitbasepatch16224", "vit-b-16"),
     ("vitbasepatch16384", "vit-b-16-384"),
-    ("vitlargepatch16224", "vit-l-16"),
     ("deit3basepatch16224", "deit-b-16"),
-    ("deitbasepatch16224", "deit-b-16"),
-    ("beitbasepatch16224", "beit-b-16"),
-    ("beitlargepatch16384", "beit-l-16"),
-    ("eva02basepatch14224", "eva02-b-14"),
-    ("swintinypatch4window7224", "swin-t"),
-    ("swinsmallpatch4window7224", "swin-s"),
-    ("swinbasepatch4window7224", "swin-b"),
-    ("mobilenetv3large100", "mobilenet-v3-large"),
+    ("deit3smallpatch16224", "deit-s-16"),
     ("vitso400m14siglip384", "siglip-so400m-14-384"),
-    ("resnext10132x4d", "resnext101-32x8d"),
     ("retinanetr18", "retinanet-r18-fpn"),
     ("retinanetr101", "retinanet-r101-fpn"),
     ("retinanetx10132x4d", "retinanet-x101-32x4d-fpn"),
     ("retinanetx10164x4d", "retinanet-x101-64x4d-fpn"),
     ("keypointrcnnx101fpn", "keypoint-rcnn-x101-32x8d-fpn"),
-    ("lvismaskrcnnr50fpn", "mask-rcnn-r50-fpn"),
-    ("lvismaskrcnnr101fpn", "mask-rcnn-r101-fpn"),
-    ("lvismaskrcnnx101fpn", "mask-rcnn-x101-32x8d-fpn"),
+    ("lvismaskrcnnr50fpn", "mask-rcnn-r50-fpn-lvis"),
+    ("lvismaskrcnnr101fpn", "mask-rcnn-r101-fpn-lvis"),
+    ("lvismaskrcnnx101fpn", "mask-rcnn-x101-32x8d-fpn-lvis"),
+    ("maskrcnnswintmscrop", "mask-rcnn-swin-t"),
+    ("maskrcnnswinsmscrop", "mask-rcnn-swin-s"),
     ("nnunetdefault3dfullres", "nnunet-3d"),
     ("mnistcnn", "mnist-cnn"),
     ("catdogcnn", "catdog-cnn"),
@@ -79,7 +69,45 @@ pub(crate) fn by_name<'a>(catalog: &'a Catalog, name: &str, params: Option<f64>)
     // The whole name is believed even where the row's size is of another count.
     lookup(catalog, name)
         .or_else(|| catalog.resolve_model(name).filter(|m| fits(m, params)))
+        .or_else(|| timm(name).and_then(|n| lookup(catalog, &n)).filter(|m| fits(m, params)))
         .or_else(|| shortened(name).find_map(|n| lookup(catalog, n).filter(|m| fits(m, params))))
+}
+
+/// The id that the catalog's way of naming gives to a name of timm's: `vit_large_patch14_224.augreg` is `vit-l-14`,
+/// `swin_tiny_patch4_window7_224` is `swin-t`, `tf_efficientnet_b5_ns` is `efficientnet-b5`.
+fn timm(name: &str) -> Option<String> {
+    let bare = name.split([' ', '.', '(']).find(|part| !part.is_empty())?.to_lowercase();
+    let bare = bare.strip_prefix("tf_").unwrap_or(&bare);
+    let mut words = bare.split('_');
+    let family = words.next()?;
+    let mut id = match family {
+        "mobilenetv2" | "mobilenetv3" | "mobilenetv4" => family.replace("netv", "net-v"),
+        "swinv2" | "swin" | "vit" | "deit" | "deit3" | "beit" | "beitv2" | "eva02" | "mixer" | "efficientnet"
+        | "efficientnetv2" | "convnext" | "convnextv2" | "densenet" | "ghostnet" => family.to_owned(),
+        _ => return None,
+    };
+    let short = !family.starts_with("convnext") && !family.starts_with("mobilenet");
+    for word in words {
+        let known = match word {
+            "tiny" if short => if family.starts_with("swin") { "t" } else { "ti" },
+            "small" if short => "s",
+            "base" if short => "b",
+            "large" if short => "l",
+            "huge" if short => "h",
+            "giant" | "gigantic" if short => if word == "giant" { "g" } else { "gg" },
+            // Sizes of pictures and windows, multipliers of width that are 1, names of weights.
+            "224" | "256" | "384" | "512" | "100" | "window7" | "window8" | "window12" | "window16" | "patch4" => continue,
+            "in1k" | "in21k" | "in22k" | "ft" | "ns" | "ap" | "dist" | "augreg" => continue,
+            _ => word.strip_prefix("patch").unwrap_or(word),
+        };
+        // `mixer_b16`, `vit_b16`: size and patch in one word.
+        let known = match (known.strip_prefix('b'), family) {
+            (Some(patch), "mixer") => format!("b-{patch}"),
+            _ => known.to_owned(),
+        };
+        id = format!("{id}-{known}");
+    }
+    Some(id)
 }
 
 /// Whether the size in the row and the model's agree, as far as both are known.

@@ -70,7 +70,10 @@ pub(crate) fn picture(text: &str) -> Option<Picture> {
         (_, many) if text.contains("multi-scale") => {
             // Detection's usual longest side is five thirds of the short one (800 and 1333).
             let short = many.iter().copied().fold(0.0, f64::max);
-            square(short, short * 5.0 / 3.0, None)
+            let long = short * 5.0 / 3.0;
+            // Pictures are put together by their shape, upright or flat; a crop has another shape than its picture, so
+            // an upright and a flat one meet in a batch and are filled up to a square.
+            if text.contains("crop") { square(long, long, None) } else { square(short, long, None) }
         }
         (_, many) if text.contains("side") || text.contains('-') || text.contains("max") => {
             let mut sides: Vec<f64> = many.iter().copied().filter(|v| *v >= 16.0).collect();
@@ -134,7 +137,8 @@ mod tests {
             ("1333x800", Some((1033, 1))),
             ("480p-area, 81 frames", Some((480, 81))),
             ("49x480x720", Some((588, 49))),
-            ("480-800 multi-scale, crop", Some((1033, 1))),
+            ("480-800 multi-scale", Some((1033, 1))),
+            ("480-800 multi-scale, crop", Some((1333, 1))),
             ("", None),
             ("full CT volume", None),
         ];

@@ -46,8 +46,12 @@ pub(crate) fn framework(text: &str) -> Option<Framework> {
         (&["deeplearningexamples"], Framework::Pytorch),
         (&["pytorch"], Framework::Pytorch),
         (&["timm"], Framework::Pytorch),
-        (&["mmdetection"], Framework::Pytorch),
+        (&["open-mmlab"], Framework::OpenMmlab),
+        (&["mmdet"], Framework::OpenMmlab),
+        (&["mmseg"], Framework::OpenMmlab),
         (&["detectron"], Framework::Pytorch),
+        // PyTorch of 2018 kept both factors of a product, and with them the input of a fixed norm, as OpenMMLab's norms do.
+        (&["maskrcnn-benchmark"], Framework::OpenMmlab),
         (&["maskrcnn"], Framework::Pytorch),
     ];
     first(RULES, text)

@@ -1,6 +1,6 @@
 //! Models that are written as programs: the step is run symbolically, as for language models.
 
-use crate::catalog::{Architecture, Gpu, Model};
+use crate::catalog::{Architecture, Gpu, Model, Vendor};
 use crate::estimate::{
     CannotEstimate, EstimateMethod, MemoryEstimate, Moment, Part, Resolved, TimelinePoint, overhead, stack,
 };
@@ -8,8 +8,8 @@ use crate::network::Program;
 use crate::network::diffusion::{Latents, diffusion};
 use crate::network::speech::{Sound, speech};
 use crate::network::vision::{Pictures, vision};
-use crate::project::{Checkpointing, Framework, Method, Optimizer, Project, Sharding};
-use crate::step::{self, Category, Live, Observer, Phase, Shards, StepConfig, StepResult, Task, Walk, Walked};
+use crate::project::{Checkpointing, Framework, Method, Optimizer, Precision, Project, Sharding};
+use crate::step::{self, Category, Code, Live, Observer, Phase, Shards, StepConfig, StepResult, Task, Walk, Walked};
 use crate::units::{Bytes, GIB};
 use std::cell::{OnceCell, RefCell};
 use std::rc::Rc;
@@ -26,6 +26,8 @@ const TYPICAL_RESERVED: f64 = 1.04;
 /// A project's step, ready to be run.
 pub(super) struct Planned {
     written: Rc<Written>,
+    /// The same with the workspaces of convolutions, where cuDNN takes large ones.
+    transformed: Option<Rc<Written>>,
     config: StepConfig,
     sharding: Sharding,
     count: u64,
@@ -120,7 +122,8 @@ impl Planned {
             Architecture::Vision(_) => {
                 let pretrained = project.method != Method::Scratch;
                 let depth = project.frames;
-                Input::Pictures(Pictures { depth, pretrained, ..Pictures::square(project.image_side) })
+                let evaluated = project.framework == Framework::OpenMmlab;
+                Input::Pictures(Pictures { depth, pretrained, evaluated, ..Pictures::square(project.image_side) })
             }
             Architecture::Diffusion(d) => Input::Latents(Latents {
                 height: project.image_side,
@@ -133,7 +136,12 @@ impl Planned {
             Architecture::Language(_) => return None,
         };
         let written = walks.find(model.id, input, &config)?;
-        Some(Self { written, config, sharding, count })
+        // What PyTorch counts with cuDNN's workspaces, which the card could do without.
+        let transforms = transforms_convolutions(project, &config, gpu).then(|| {
+            let code = Code { transforms_convolutions: true, ..config.code };
+            walks.find(model.id, input, &StepConfig { code, ..config })
+        });
+        Some(Self { written, transformed: transforms.flatten(), config, sharding, count })
     }
 
     fn program(&self) -> &Program {
@@ -141,8 +149,17 @@ impl Planned {
     }
 
     fn step(&self) -> StepResult {
-        let walked = self.written.walked.get_or_init(|| step::walk(self.program(), &self.config));
-        walked.step(self.program(), &self.config)
+        self.walked(&self.written)
+    }
+
+    fn walked(&self, written: &Written) -> StepResult {
+        let walked = written.walked.get_or_init(|| step::walk(&written.program, &self.config));
+        walked.step(&written.program, &self.config)
+    }
+
+    /// What workspaces of convolutions add to what is allocated at the peak.
+    fn workspaces(&self, plain: &StepResult) -> Bytes {
+        self.transformed.as_ref().map_or(Bytes::ZERO, |written| self.walked(written).peak - plain.peak)
     }
 
     /// Memory of the step on one card.
@@ -165,7 +182,7 @@ impl Planned {
         let (attention, loss, optimizer_impl) = stack::resolved(&self.config);
         Ok(MemoryEstimate {
             parts,
-            allocated,
+            allocated: allocated + self.workspaces(&r),
             reserved: needed,
             card: needed + outside,
             band: if self.count > 1 { 0.14 } else { 0.1 },
@@ -267,6 +284,13 @@ impl Planned {
         }
         parts
     }
+}
+
+/// Whether cuDNN convolves in fp32 proper: TF32 on Ampere and later and 16 bit take kernels that need little beside them.
+fn transforms_convolutions(project: &Project, config: &StepConfig, gpu: Option<&Gpu>) -> bool {
+    let old = gpu.is_some_and(|g| g.vendor == Vendor::Nvidia && g.compute_capability.is_some_and(|c| c < 8.0));
+    let wide = config.autocast.is_none() && !config.weights.is_half();
+    old && wide && project.precision == Precision::Fp32
 }
 
 /// Writes down the course of a step.

@@ -33,12 +33,38 @@ pub struct Pictures {
     pub classes: u64,
     /// Starts from pretrained weights: detectors then keep their backbone's batch norms fixed and its first stage frozen.
     pub pretrained: bool,
+    /// Fixed batch norms are the usual ones in evaluation mode (mmdetection's `norm_eval`), which keep their input, rather
+    /// than a product and a sum with constants (torchvision's and detectron2's `FrozenBatchNorm2d`).
+    pub evaluated: bool,
+    /// Objects in the fullest picture: each is compared with every place where one could be found.
+    pub objects: u64,
 }
+
+/// How the batch norms of a detector's backbone take part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Norms {
+    Trained,
+    /// A product and a sum with constants.
+    Constant,
+    /// Batch norms in evaluation mode.
+    Evaluated,
+}
+
+/// Objects in the fullest picture where nobody says how many: COCO's training pictures hold 7 on average and up to 93.
+pub const OBJECTS: u64 = 90;
 
 impl Pictures {
     /// Square pictures, 1,000 classes.
     pub const fn square(side: u64) -> Self {
-        Self { height: side, width: side, depth: 1, classes: 1000, pretrained: true }
+        Self { height: side, width: side, depth: 1, classes: 1000, pretrained: true, evaluated: false, objects: OBJECTS }
+    }
+
+    const fn norms(self) -> Norms {
+        match (self.pretrained, self.evaluated) {
+            (false, _) => Norms::Trained,
+            (true, false) => Norms::Constant,
+            (true, true) => Norms::Evaluated,
+        }
     }
 }
 

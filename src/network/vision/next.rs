@@ -47,6 +47,24 @@ pub(super) fn features(n: &mut Layers, x: Map, net: &Next) -> Map {
     x
 }
 
+/// As a backbone of detection and segmentation: the normed maps of all four stages.
+pub(super) fn stages(n: &mut Layers, x: Map, net: &Next) -> [Map; 4] {
+    let x = n.conv(x, Conv::new(net.channels[0], 4).stride(4).padding(0).bias());
+    let mut x = n.channel_norm(x);
+    let mut stages = [x; 4];
+    for ((stage, (&blocks, &channels)), kept) in net.blocks.iter().zip(&net.channels).enumerate().zip(&mut stages) {
+        if stage > 0 {
+            x = n.channel_norm(x);
+            x = n.conv(x, Conv::new(channels, 2).stride(2).padding(0).bias());
+        }
+        for _ in 0..blocks {
+            x = block(n, x, net.second);
+        }
+        *kept = n.channel_norm(x);
+    }
+    stages
+}
+
 fn block(n: &mut Layers, x: Map, second: bool) -> Map {
     let channels = x.channels;
     let y = n.conv(x, Conv::new(channels, 7).groups(channels).bias());

@@ -1,6 +1,6 @@
 //! Residual networks: ResNet, Wide ResNet, `ResNeXt`, SE-ResNet.
 
-use super::{checkpointed, repeated};
+use super::{Norms, checkpointed, repeated};
 use crate::network::layers::Layers;
 use crate::network::maps::{Act, Conv, Map};
 
@@ -63,23 +63,52 @@ pub(super) fn features(n: &mut Layers, x: Map, net: &Residual) -> Map {
 
 /// As a backbone of detection: the maps of all four stages. From pretrained weights torchvision, detectron2 and
 /// mmdetection fix the batch norms and freeze stem and first stage.
-pub(super) fn stages(n: &mut Layers, x: Map, net: &Residual, pretrained: bool) -> [Map; 4] {
-    let trained = n.trained;
-    n.trained = trained && !pretrained;
-    let x = normed(n, x, Conv::new(64, 7).stride(2), Act::Relu, pretrained);
-    let mut x = n.max_pool(x, 3, 2, 1);
+pub(super) fn stages(n: &mut Layers, x: Map, net: &Residual, norms: Norms) -> [Map; 4] {
+    let mut x = stem(n, x, norms);
     let mut stages = [x; 4];
-    for (stage, (&blocks, kept)) in net.blocks.iter().zip(&mut stages).enumerate() {
-        n.trained = trained && (stage > 0 || !pretrained);
-        let planes = 64 << stage;
-        for index in 0..blocks {
-            let stride = if stage > 0 && index == 0 { 2 } else { 1 };
-            x = block_with(n, x, net, Shape { planes, stride, dilation: 1, fixed: pretrained });
-        }
+    for (index, kept) in stages.iter_mut().enumerate() {
+        x = stage(n, x, net, index, false, norms);
         *kept = x;
     }
-    n.trained = trained;
     stages
+}
+
+/// The first three stages alone.
+pub(super) fn three(n: &mut Layers, x: Map, net: &Residual, norms: Norms) -> Map {
+    let x = stem(n, x, norms);
+    (0..3).fold(x, |x, index| stage(n, x, net, index, false, norms))
+}
+
+/// The fourth stage on maps of the third.
+pub(super) fn fourth(n: &mut Layers, x: Map, net: &Residual, norms: Norms) -> Map {
+    stage(n, x, net, 3, false, norms)
+}
+
+/// All stages, the fourth dilated to the size of the third.
+pub(super) fn last_dilated(n: &mut Layers, x: Map, net: &Residual, norms: Norms) -> Map {
+    let x = three(n, x, net, norms);
+    stage(n, x, net, 3, true, norms)
+}
+
+fn stem(n: &mut Layers, x: Map, norms: Norms) -> Map {
+    let trained = n.trained;
+    n.trained = trained && norms == Norms::Trained;
+    let x = normed(n, x, Conv::new(64, 7).stride(2), Act::Relu, norms == Norms::Constant);
+    n.trained = trained;
+    n.max_pool(x, 3, 2, 1)
+}
+
+/// One stage of a detection backbone; the first is frozen where norms are fixed.
+fn stage(n: &mut Layers, mut x: Map, net: &Residual, index: usize, dilated: bool, norms: Norms) -> Map {
+    let trained = n.trained;
+    n.trained = trained && (index > 0 || norms == Norms::Trained);
+    let fixed = norms == Norms::Constant;
+    for block in 0..net.blocks.get(index).copied().unwrap_or_default() {
+        let stride = if index > 0 && block == 0 && !dilated { 2 } else { 1 };
+        x = block_with(n, x, net, Shape { planes: 64 << index, stride, dilation: 1 + u64::from(dilated), fixed });
+    }
+    n.trained = trained;
+    x
 }
 
 /// The first three stages, the third at the size of the second (SSD).

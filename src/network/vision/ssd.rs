@@ -37,7 +37,7 @@ pub(super) fn write(n: &mut Layers, id: &str, pictures: Pictures) -> Option<()> 
             maps.iter().zip(BOXES).map(|(&m, boxes)| n.conv(m, Conv::new(boxes * outputs, 3).bias())).collect();
         // One row for each default box.
         let views: Vec<_> = parts.iter().map(|p| n.b.view(p.t, p.t.numel() / outputs, outputs)).collect();
-        n.b.join(&views)
+        n.join_all(&views)
     });
     n.b.put(Slot(0), classes);
     n.b.put(Slot(1), places);

@@ -63,6 +63,23 @@ pub(super) fn features(n: &mut Layers, x: Map, net: &Swin) -> Map {
     n.channel_norm(x)
 }
 
+/// As a backbone of detection and segmentation: the normed maps of all four stages.
+pub(super) fn stages(n: &mut Layers, x: Map, net: &Swin) -> [Map; 4] {
+    let x = n.conv(x, Conv::new(net.width, 4).stride(4).padding(0).bias());
+    let mut x = n.channel_norm(x);
+    let mut stages = [x; 4];
+    for ((stage, &depth), kept) in net.depths.iter().enumerate().zip(&mut stages) {
+        if stage > 0 {
+            x = merge(n, x);
+        }
+        for index in 0..depth {
+            x = block(n, x, net, net.heads << stage, index % 2 == 1, stage + index as usize > 0);
+        }
+        *kept = n.channel_norm(x);
+    }
+    stages
+}
+
 /// Neighbours of two by two side by side, norm, half the channels.
 fn merge(n: &mut Layers, x: Map) -> Map {
     let padded = n.b.copy(x.t, x.t.rows, x.t.cols);
