@@ -159,7 +159,8 @@ impl Stack {
             let code = Code { fused_cross_entropy: true, converts_outputs: true, ..self.code };
             return Self { loss: Loss::NoUpcast, code, ..self };
         }
-        Self { code: Code { shifts_logits: self.models_loss, ..self.code }, ..self }
+        let code = Code { shifts_logits: self.models_loss, wide_assigner: true, ..self.code };
+        Self { code, ..self }
     }
 
     /// The same library as it was.
@@ -190,6 +191,7 @@ impl Stack {
                     written_gelu: self.own_models,
                     keeps_softmax_input: runtime == Runtime::One,
                     sums_gradients_anew: true,
+                    wide_assigner: true,
                     ..self.code
                 },
                 ..self

@@ -212,6 +212,9 @@ pub struct Code {
     /// Dense 3 x 3 convolutions take the workspace of cuDNN's `WINOGRAD_NONFUSED`, which it prefers for fp32 without tensor
     /// cores: tiles of 4 x 4 outputs become 36 numbers, of inputs and outputs alike (Lavin and Gray 2015, F(4 x 4, 3 x 3)).
     pub transforms_convolutions: bool,
+    /// Ultralytics' assigner writes out the distances of every place from every object's sides (`select_candidates_in_gts` in
+    /// `ultralytics/utils/tal.py` up to 2024).
+    pub wide_assigner: bool,
 }
 
 /// A training step with every switch set.

@@ -68,6 +68,8 @@ pub struct Project {
     pub image_side: u64,
     /// Frames per clip (video), 1 for images.
     pub frames: u64,
+    /// Objects in the fullest picture (detection).
+    pub objects: u64,
     /// Seconds of sound per sample (audio).
     pub audio_seconds: f64,
     /// Diffusion: latents and text embeddings computed beforehand, so that VAE and text encoders are not on the card.
@@ -175,6 +177,7 @@ impl Default for Project {
             sequence: 1024,
             image_side: 224,
             frames: 1,
+            objects: 80,
             audio_seconds: 30.0,
             cached_latents: true,
             block_swap: 0.0,
@@ -225,6 +228,7 @@ pub enum Field {
     Sequence,
     ImageSide,
     Frames,
+    Objects,
     AudioSeconds,
     CachedLatents,
     BlockSwap,

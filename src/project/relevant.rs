@@ -33,12 +33,21 @@ struct Shape {
     vocabulary: bool,
     attention: bool,
     video: bool,
+    /// Finds objects and draws boxes around them.
+    boxes: bool,
     /// Trees: neither layers nor precision.
     trees: bool,
 }
 
 fn shape(project: &Project, catalog: &Catalog) -> Option<Shape> {
-    let blank = Shape { domain: Domain::Language, vocabulary: true, attention: true, video: false, trees: false };
+    let blank = Shape {
+        domain: Domain::Language,
+        vocabulary: true,
+        attention: true,
+        video: false,
+        boxes: false,
+        trees: false,
+    };
     if let Some(custom) = &project.custom {
         let like = catalog.model(&custom.like).and_then(Model::language);
         return Some(Shape { vocabulary: like.is_none_or(|l| l.kind != LanguageKind::Encoder), ..blank });
@@ -50,7 +59,12 @@ fn shape(project: &Project, catalog: &Catalog) -> Option<Shape> {
     let shape = Shape { domain: model.domain, ..blank };
     Some(match &model.architecture {
         Architecture::Language(l) => Shape { vocabulary: l.kind != LanguageKind::Encoder, ..shape },
-        Architecture::Vision(v) => Shape { vocabulary: false, attention: !v.heads.is_empty(), ..shape },
+        Architecture::Vision(v) => Shape {
+            vocabulary: false,
+            attention: !v.heads.is_empty(),
+            boxes: matches!(v.kind, "detection" | "instance segmentation" | "keypoints"),
+            ..shape
+        },
         Architecture::Diffusion(d) => Shape {
             vocabulary: false,
             video: d.kind.contains("video") || d.native_frames.is_some_and(|f| f > 1.0),
@@ -104,7 +118,12 @@ pub fn relevant(project: &Project, catalog: &Catalog) -> Relevant {
     match shape.domain {
         Domain::Language => first.push(Field::Sequence),
         Domain::VisionLanguage => first.extend([Field::Sequence, Field::ImageSide]),
-        Domain::Vision => first.push(Field::ImageSide),
+        Domain::Vision => {
+            first.push(Field::ImageSide);
+            if shape.boxes {
+                folded.push(Field::Objects);
+            }
+        }
         Domain::Diffusion => {
             first.push(Field::ImageSide);
             if shape.video {

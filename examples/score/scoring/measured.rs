@@ -196,6 +196,7 @@ fn project(
         task: task(row, model, method),
         image_side: picture.map_or(if domain == Domain::Diffusion { 512 } else { 224 }, |p| p.side),
         frames: picture.map_or(1, |p| p.frames),
+        objects: objects(row),
         audio_seconds: sizes::seconds(size).unwrap_or(10.0),
         cached_latents: caches_latents(row, framework),
         block_swap: blocks_away,
@@ -207,6 +208,22 @@ fn project(
         hardware: cards.hardware,
         ..Project::default()
     }
+}
+
+/// Objects in the fullest picture, where the row says how many there are or in which data.
+fn objects(row: &Row<'_>) -> u64 {
+    // VisDrone2019-DET: 54 boxes a picture, up to 902 (Zhu et al., "Detection and Tracking Meet Drones Challenge").
+    const VISDRONE: u64 = 902;
+    // `profile_ops` of ultralytics runs a model on noise, without labels.
+    if row.text("method").starts_with("profile") {
+        return 1;
+    }
+    let note = row.text("note");
+    let stated = note.split_once(" objects per image").and_then(|(before, _)| {
+        before.rsplit(' ').next().and_then(|number| number.parse().ok())
+    });
+    let usual = if note.contains("VisDrone") { VISDRONE } else { Project::default().objects };
+    stated.unwrap_or(usual).max(1)
 }
 
 /// How old the software was: as stated, or else by the card, which nobody trains on with software of today unless it is
@@ -229,7 +246,9 @@ fn runtime(row: &Row<'_>, method: Method, gpu: Option<&Gpu>) -> Runtime {
     // Repositories whose training code dates from 2023 and stands still since.
     let source = row.text("source").to_lowercase();
     let of_2023 = ["alpaca-lora", "stanford_alpaca", "lm-sys/fastchat", "lit-llama", "artidoro/qlora"];
-    if has(&["torch 2.0", "torch 2.1"]) || of_2023.iter().any(|w| source.contains(w) || framework.contains(w)) {
+    // Ultralytics' first 7,000 issues are those of 2023.
+    let issue = source.split_once("ultralytics issue ").and_then(|(_, n)| sizes::tokens(n));
+    if has(&["torch 2.0", "torch 2.1"]) || issue.is_some_and(|n| n < 7_000) || of_2023.iter().any(|w| source.contains(w) || framework.contains(w)) {
         return Runtime::Early2;
     }
     // The machine's context is known where its smallest jobs were measured beside the others: multi-layer perceptrons of

@@ -121,6 +121,7 @@ fn check(project: &Project) -> Result<(), CannotEstimate> {
         (project.accumulation == 0, Field::Accumulation),
         (project.image_side == 0, Field::ImageSide),
         (project.frames == 0, Field::Frames),
+        (project.objects == 0, Field::Objects),
         (!project.audio_seconds.is_finite() || project.audio_seconds <= 0.0, Field::AudioSeconds),
     ];
     if let Some((_, field)) = wrong.into_iter().find(|(bad, _)| *bad) {
@@ -131,7 +132,8 @@ fn check(project: &Project) -> Result<(), CannotEstimate> {
     let batch = project.micro_batch as f64;
     let pixels = (project.image_side as f64).powi(2) * project.frames as f64;
     let samples = project.audio_seconds * 1e5 + project.sequence as f64 * 1e6;
-    let worst = batch * (pixels * 1e5 + (pixels / 16.0).powi(2) * 64.0 + samples) + project.lora.rank as f64 * 1e8;
+    let pixels_of_objects = pixels * (project.objects as f64 / 1e4).max(1.0);
+    let worst = batch * (pixels_of_objects * 1e5 + (pixels / 16.0).powi(2) * 64.0 + samples) + project.lora.rank as f64 * 1e8;
     if worst < TOO_LARGE { Ok(()) } else { Err(CannotEstimate::TooLarge) }
 }
 

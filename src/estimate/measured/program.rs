@@ -123,7 +123,8 @@ impl Planned {
                 let pretrained = project.method != Method::Scratch;
                 let depth = project.frames;
                 let evaluated = project.framework == Framework::OpenMmlab;
-                Input::Pictures(Pictures { depth, pretrained, evaluated, ..Pictures::square(project.image_side) })
+                let objects = project.objects;
+                Input::Pictures(Pictures { depth, pretrained, evaluated, objects, ..Pictures::square(project.image_side) })
             }
             Architecture::Diffusion(d) => Input::Latents(Latents {
                 height: project.image_side,

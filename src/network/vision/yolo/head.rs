@@ -8,11 +8,16 @@ use crate::network::{Dtype, Slot};
 
 /// COCO's.
 const CLASSES: u64 = 80;
-/// Objects of the fullest picture of a batch: four of COCO's pictures, of seven objects each, make a mosaic; the fullest of
-/// a batch has nearly three times as many.
-const OBJECTS: u64 = 80;
-/// Places matched to objects in a picture: ten for each of the 29 of a mosaic, less those that two objects claim.
-const MATCHED: u64 = 200;
+/// Places matched to objects in a picture for each object of the fullest: ten for each of the 29 of a mosaic of COCO's, less
+/// those that two objects claim, where the fullest has 80.
+const fn matched(objects: u64) -> u64 {
+    5 * objects / 2
+}
+/// Bytes of a pair of a place and an object while they are matched (`TaskAlignedAssigner` in `ultralytics/utils/tal.py`):
+/// 14.9 bytes, traced on real tensors with 80 and 400 objects (overlap and measure in fp32, masks of a byte).
+const PAIR: u64 = 15;
+/// The same up to 2024: `select_candidates_in_gts` wrote out four distances of each pair, and once more to put them together.
+const WIDE_PAIR: u64 = 32;
 /// Prototypes of masks.
 const MASKS: u64 = 32;
 
@@ -42,9 +47,9 @@ pub(super) enum Kind {
 /// What one set of branches says: boxes, classes, masks' coefficients.
 type Said = (Tensor, Tensor, Option<Tensor>);
 
-pub(super) fn write(n: &mut Layers, levels: &[Map; 3], head: &Head) {
+pub(super) fn write(n: &mut Layers, levels: &[Map; 3], head: &Head, objects: u64) {
     if head.kind == Kind::Anchors {
-        anchors(n, levels, head);
+        anchors(n, levels, head, objects);
         return;
     }
     let mut said = vec![branches(n, levels, head)];
@@ -76,10 +81,10 @@ pub(super) fn write(n: &mut Layers, levels: &[Map; 3], head: &Head) {
     let prototypes = prototypes.map(|(p, s)| (n.b.take(p), s.map(|s| n.b.take(s))));
     for (boxes, classes, masks) in slots {
         let (boxes, classes, masks) = (n.b.take(boxes), n.b.take(classes), masks.map(|m| n.b.take(m)));
-        losses.push(loss(n, boxes, classes, head.bins));
+        losses.push(loss(n, boxes, classes, head.bins, objects));
         alive.extend([boxes, classes]);
         if let (Some(masks), Some((p, _))) = (masks, prototypes) {
-            losses.push(mask_loss(n, masks, p));
+            losses.push(mask_loss(n, masks, p, objects));
             alive.push(masks);
         }
     }
@@ -175,7 +180,7 @@ fn binary(n: &mut Layers, logits: Tensor, target: Tensor) -> Tensor {
 
 /// `v8DetectionLoss`: boxes from their distributions, the assigner's measures of every place and object, entropy of the
 /// classes.
-fn loss(n: &mut Layers, boxes: Tensor, classes: Tensor, bins: u64) -> Tensor {
+fn loss(n: &mut Layers, boxes: Tensor, classes: Tensor, bins: u64, objects: u64) -> Tensor {
     let boxes = n.b.copy(boxes, boxes.rows, boxes.cols);
     let classes = n.b.copy(classes, classes.rows, classes.cols);
     let decoded = if bins > 1 {
@@ -190,7 +195,9 @@ fn loss(n: &mut Layers, boxes: Tensor, classes: Tensor, bins: u64) -> Tensor {
     // The assigner: probabilities, overlap and measure of every place with every object.
     let places = classes.rows;
     let probabilities = n.constant(places, CLASSES, classes.dtype);
-    let measures = [0; 2].map(|_| n.constant(places, OBJECTS, Dtype::F32));
+    let pairs = places.saturating_mul(objects);
+    n.aside(pairs.saturating_mul(if n.config.code.wide_assigner { WIDE_PAIR } else { PAIR }));
+    let measures = [0; 2].map(|_| n.constant(places, objects, Dtype::F32));
     n.b.touch(probabilities);
     for measure in measures {
         n.b.touch(measure);
@@ -199,7 +206,7 @@ fn loss(n: &mut Layers, boxes: Tensor, classes: Tensor, bins: u64) -> Tensor {
     let target = n.b.converted(hot, Dtype::F32);
     let class_loss = binary(n, classes, target);
     // The few matched places are gathered; their gradient fills tensors of the full size.
-    let matched = n.batch * MATCHED;
+    let matched = n.batch * matched(objects);
     let near = n.b.gather(boxes, matched);
     let side = n.b.gather(decoded, matched);
     let near = n.b.reduce(near, 1, 1);
@@ -210,8 +217,8 @@ fn loss(n: &mut Layers, boxes: Tensor, classes: Tensor, bins: u64) -> Tensor {
 }
 
 /// `single_mask_loss` of every picture: masks of the matched places, the target and the crop are kept.
-fn mask_loss(n: &mut Layers, coefficients: Tensor, prototypes: Tensor) -> Tensor {
-    let rows = n.batch * MATCHED;
+fn mask_loss(n: &mut Layers, coefficients: Tensor, prototypes: Tensor, objects: u64) -> Tensor {
+    let rows = n.batch * matched(objects);
     let pixels = prototypes.rows / n.batch.max(1);
     let chosen = n.b.gather(coefficients, rows);
     let masks = n.b.matmul(chosen, prototypes, rows, pixels, 2.0 * (rows * pixels * MASKS) as f64);
@@ -227,7 +234,7 @@ fn mask_loss(n: &mut Layers, coefficients: Tensor, prototypes: Tensor) -> Tensor
 }
 
 /// `YOLOv5`'s: boxes, confidence and classes for three anchors at a place, in one convolution.
-fn anchors(n: &mut Layers, levels: &[Map; 3], head: &Head) {
+fn anchors(n: &mut Layers, levels: &[Map; 3], head: &Head, objects: u64) {
     let masks = head.masks.map_or(0, |_| MASKS);
     let parts = levels.map(|x| n.conv(x, Conv::new(3 * (CLASSES + 5 + masks), 1).bias()).t);
     let prototypes = head.masks.map(|width| prototypes(n, levels, width, false).0);
@@ -245,12 +252,12 @@ fn anchors(n: &mut Layers, levels: &[Map; 3], head: &Head) {
     let said = [0, 1, 2].map(|k| n.b.take(Slot(k)));
     let prototypes = prototypes.map(|_| n.b.take(Slot(3)));
     for t in said {
-        let matched = n.b.gather(t, n.batch * MATCHED);
+        let matched = n.b.gather(t, n.batch * matched(objects));
         let confidence = n.b.slice(t, 3);
         losses.push(entropy(n, confidence));
         losses.push(entropy(n, matched));
         if let Some(p) = prototypes.filter(|_| t.id == said[0].id) {
-            losses.push(mask_loss(n, matched, p));
+            losses.push(mask_loss(n, matched, p, objects));
         }
     }
     for t in said {

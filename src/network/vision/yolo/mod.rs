@@ -60,7 +60,7 @@ pub(super) fn write(n: &mut Layers, id: &str, pictures: Pictures) -> Option<()> 
     let net = versions::network(id)?;
     let x = n.pictures(3, pictures);
     let levels = features(n, x, &net);
-    head::write(n, &levels, &net.head);
+    head::write(n, &levels, &net.head, pictures.objects);
     Some(())
 }
 
