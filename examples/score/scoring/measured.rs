@@ -8,8 +8,8 @@ use enough_gpu::catalog::{Architecture, Catalog, Gpu, LanguageKind, LanguageMode
 use enough_gpu::estimate::overhead;
 use enough_gpu::estimate::stack::Stack;
 use enough_gpu::project::{
-    Attention, BaseFormat, Checkpointing, Framework, Habits, LanguageTask, Lora, LoraTargets, LossKernel, Method,
-    Objective, Offload, Project, Runtime,
+    Attention, BaseFormat, Checkpointing, CustomNetwork, Framework, Habits, LanguageTask, Lora, LoraTargets, LossKernel,
+    Method, Objective, Offload, Project, Runtime,
 };
 use enough_gpu::step::{AttentionKernel, Dtype, Loss, Quantization, StepConfig, StepImpl, Task, Trained};
 use enough_gpu::units::Bytes;
@@ -89,6 +89,12 @@ fn subject(row: &Row<'_>, domain: Domain, gpu: Option<&Gpu>, catalog: &Catalog) 
     if row.text("method").contains("kernel benchmark") {
         return loss_head(row);
     }
+    if let Some(network) = perceptron(name, params) {
+        let (method, objective) = (Method::Scratch, Objective::Likelihood);
+        let plain = project(row, domain, None, method, objective, gpu);
+        let project = Project { model: String::new(), network: Some(network), ..plain };
+        return Ok(Subject::Project { project: Box::new(project), gpu: gpu.cloned().map(Box::new) });
+    }
     let model = models::by_name(catalog, name, params)
         .or_else(|| models::by_family_and_size(catalog, name, params).filter(|_| domain == Domain::Llm))
         .ok_or_else(|| Reason::UnknownModel(name.to_owned()))?;
@@ -111,14 +117,34 @@ fn subject(row: &Row<'_>, domain: Domain, gpu: Option<&Gpu>, catalog: &Catalog) 
         Method::Full if detects && two_stage && trained_norms => Method::Scratch,
         method => method,
     };
-    let project = project(row, domain, model, method, objective, gpu);
+    let project = project(row, domain, Some(model), method, objective, gpu);
     Ok(Subject::Project { project: Box::new(project), gpu: gpu.cloned().map(Box::new) })
+}
+
+/// A multi-layer perceptron by what its name says (`MLP input 155 output 20 depth 7 (uniform)`, `FC on MNIST: 441 layers x
+/// 101 neurons`): parameters as stated or counted, and the outputs of layers of one width.
+fn perceptron(name: &str, params: Option<f64>) -> Option<CustomNetwork> {
+    let after = |word: &str| name.split_once(word).and_then(|(_, rest)| sizes::tokens(rest));
+    let (params, outputs) = if let (true, Some(depth)) = (name.starts_with("MLP"), after("depth ")) {
+        let params = params? * 1e9;
+        (params as u64, depth * (params / depth as f64).sqrt() as u64)
+    } else {
+        // Pictures of 28 x 28 pixels in, ten classes out.
+        const PIXELS: u64 = 784;
+        const CLASSES: u64 = 10;
+        let (_, size) = name.strip_prefix("FC on MNIST").and_then(|rest| rest.split_once(' '))?;
+        let (layers, width) = size.split_once(" layers x ")?;
+        let (layers, width) = (sizes::tokens(layers)?, sizes::tokens(width)?);
+        let inner = (layers - 1).checked_mul(width.checked_mul(width + 1)?)?;
+        ((PIXELS + 1) * width + inner + (width + 1) * CLASSES, layers * width)
+    };
+    Some(CustomNetwork { params: params.max(1), outputs: outputs.max(1), trained: 0, widest: 0, macs: 0 })
 }
 
 fn project(
     row: &Row<'_>,
     domain: Domain,
-    model: &Model,
+    model: Option<&Model>,
     method: Method,
     objective: Objective,
     gpu: Option<&Gpu>,
@@ -151,7 +177,7 @@ fn project(
     let targets = row.text("lora_targets");
     let runtime = runtime(row, method, gpu);
     Project {
-        model: model.id.to_owned(),
+        model: model.map_or_else(String::new, |m| m.id.to_owned()),
         method,
         lora: Lora {
             rank: row.count("lora_rank").filter(|r| *r > 0).unwrap_or(default_rank(framework, row.text("method"))),
@@ -294,8 +320,8 @@ fn habits(row: &Row<'_>) -> Habits {
 }
 
 /// Tokens of a sample: as stated; where only a limit is stated, the longest sample that such data has.
-fn sequence(row: &Row<'_>, model: &Model, framework: Framework, (method, objective): (Method, Objective)) -> u64 {
-    let longest = model.language().map_or(0, |l| u64::from(l.max_context));
+fn sequence(row: &Row<'_>, model: Option<&Model>, framework: Framework, (method, objective): (Method, Objective)) -> u64 {
+    let longest = model.and_then(Model::language).map_or(0, |l| u64::from(l.max_context));
     let stated = sizes::tokens(row.text("seq_or_res"));
     let Some(stated) = stated else {
         if row.text("note").to_lowercase().contains("alpaca lengths vary") {
@@ -324,7 +350,7 @@ fn sequence(row: &Row<'_>, model: &Model, framework: Framework, (method, objecti
     let packed = has("pack") && !has("unpacked") && !has("not packed");
     // Nobody divides the tokens of short samples over cards.
     let packed = packed || words[2].contains("sequence_parallel");
-    let pictures = if model.domain == enough_gpu::catalog::Domain::VisionLanguage { PICTURE_TOKENS } else { 0 };
+    let pictures = if model.is_some_and(|m| m.domain == enough_gpu::catalog::Domain::VisionLanguage) { PICTURE_TOKENS } else { 0 };
     if limit && !packed { stated.min(LONGEST_INSTRUCTION + pictures) } else { stated }
 }
 
@@ -346,10 +372,10 @@ fn default_batch(row: &Row<'_>, framework: Framework, domain: Domain) -> u64 {
 }
 
 /// What sits on top of a language model, from the words of the row.
-fn task(row: &Row<'_>, model: &Model, method: Method) -> LanguageTask {
+fn task(row: &Row<'_>, model: Option<&Model>, method: Method) -> LanguageTask {
     let text = ["model", "method", "source", "note"].map(|column| row.text(column).to_lowercase()).join(" ");
     let has = |w: &str| text.contains(w);
-    let encoder = model.language().is_some_and(|l| l.kind == LanguageKind::Encoder);
+    let encoder = model.and_then(Model::language).is_some_and(|l| l.kind == LanguageKind::Encoder);
     if has("seq_cls") || has("classification") || has("regression head") || (has("rerank") && !has("generative")) {
         LanguageTask::Classification
     } else if has("/embedding/") || row.text("method") == "embedding" {
