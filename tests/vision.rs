@@ -34,22 +34,22 @@ fn config(batch: u64, half: bool) -> StepConfig {
 
 #[test]
 fn yolo() {
-    // ultralytics 8.4.190, its own loss but for the search in the assigner, 4 pictures of 640 pixels with 80 objects:
-    // autocast or not, parameters, peak in MiB.
+    // ultralytics 8.4.190, 4 pictures of 640 pixels with 80 objects: autocast or not, parameters, peak in MiB. fp32: on real
+    // tensors, with its whole loss; autocast: on pretended ones, without the search in the assigner.
     let cases = [
-        ("yolov8n", false, 3_157_200, 835.98),
+        ("yolov8n", false, 3_157_200, 852.11),
         ("yolov8n", true, 3_157_200, 482.90),
-        ("yolov8m", false, 25_902_640, 2745.29),
-        ("yolov9t", false, 2_128_720, 1128.51),
+        ("yolov8m", false, 25_902_640, 2761.42),
+        ("yolov9t", false, 2_128_720, 1144.64),
         ("yolov9m", true, 20_216_160, 1983.25),
-        ("yolov9c", false, 25_590_912, 4666.64),
-        ("yolov10n", false, 2_775_520, 1220.41),
+        ("yolov9c", false, 25_590_912, 4682.77),
+        ("yolov10n", false, 2_775_520, 1241.91),
         ("yolov10x", true, 31_808_960, 4223.39),
-        ("yolo11n", false, 2_624_080, 949.29),
+        ("yolo11n", false, 2_624_080, 965.42),
         ("yolo11n", true, 2_624_080, 541.42),
-        ("yolo12n", false, 2_602_288, 1189.29),
+        ("yolo12n", false, 2_602_288, 1205.42),
         ("yolo12l", true, 26_450_784, 4008.44),
-        ("yolo26n", false, 2_572_280, 1115.49),
+        ("yolo26n", false, 2_572_280, 1136.86),
         ("yolo26m", true, 21_896_248, 2268.61),
     ];
     for (id, half, parameters, peak) in cases {
@@ -58,7 +58,10 @@ fn yolo() {
         let got = run(&program, &config, Walk::Full);
         let mib = got.peak.mib();
         assert_eq!(program.parameters(), parameters, "{id}");
-        assert!((mib / peak - 1.0).abs() < 0.01, "{id}, autocast {half}: {mib:.1} MiB, traced {peak}");
+        // The search takes 15 bytes for each of the pairs of 8,400 places and 80 objects.
+        let search = if half { 15.0 * 4.0 * 8400.0 * 80.0 / f64::from(1 << 20) } else { 0.0 };
+        let nearest = mib.clamp(peak, peak + search);
+        assert!((mib / nearest - 1.0).abs() < 0.01, "{id}, autocast {half}: {mib:.1} MiB, traced {peak}");
     }
 }
 
@@ -102,6 +105,44 @@ fn classifiers() {
         assert_eq!(program.parameters(), parameters, "{id}");
         let off = got as f64 / peak as f64 - 1.0;
         assert!(off.abs() < 0.02, "{id}: {got} bytes, traced {peak}");
+    }
+}
+
+#[test]
+fn segmenters_have_their_sizes() {
+    let catalog = Catalog::bundled();
+    let ids = [
+        "unet-r18", "unet-r34", "unet-r50", "fpn-r34", "deeplabv3plus-r50", "nnunet-2d", "nnunet-3d", "segformer-b0",
+        "segformer-b1", "segformer-b2", "segformer-b3", "segformer-b4", "segformer-b5",
+    ];
+    for id in ids {
+        let pictures = Pictures { depth: if id == "nnunet-3d" { 128 } else { 1 }, ..Pictures::square(128) };
+        let ours = vision(id, pictures, &config(1, false)).unwrap_or_else(|| panic!("{id}")).parameters();
+        let known = catalog.model(id).unwrap().params;
+        let off = ours as f64 / known as f64 - 1.0;
+        assert!(off.abs() < 0.005, "{id}: {ours}, known {known}");
+    }
+}
+
+#[test]
+fn segmenters() {
+    // nnU-Net's networks rebuilt from `dynamic_network_architectures` with its loss, `SegformerForSemanticSegmentation` of
+    // transformers 5.24; SGD with momentum, two samples: side, autocast, peak in bytes.
+    let cases = [
+        ("nnunet-2d", 256, false, 768_118_784_u64),
+        ("nnunet-3d", 64, false, 1_416_539_136),
+        ("nnunet-3d", 64, true, 898_784_768),
+        ("nnunet-resenc-l", 64, false, 2_184_212_480),
+        ("segformer-b0", 512, false, 1_561_024_000),
+        ("segformer-b0", 512, true, 1_322_855_424),
+    ];
+    for (id, side, half, peak) in cases {
+        let config = config(2, half);
+        let depth = if id.starts_with("nnunet-2d") || id.starts_with("seg") { 1 } else { side };
+        let program = vision(id, Pictures { depth, ..Pictures::square(side) }, &config).unwrap();
+        let got = run(&program, &config, Walk::Full);
+        let off = got.peak.0 as f64 / peak as f64 - 1.0;
+        assert!(off.abs() < 0.01, "{id}, autocast {half}: {} bytes, traced {peak}", got.peak.0);
     }
 }
 

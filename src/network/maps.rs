@@ -74,6 +74,11 @@ impl Conv {
         Self { padding: (padding, padding), ..self }
     }
 
+    /// Through the slices of a volume as well.
+    pub(crate) const fn volume(self) -> Self {
+        Self { through: Some((self.kernel.0, self.stride)), ..self }
+    }
+
     /// Rectangular kernels (Inception's 1 x 7), padded to keep the size.
     pub(crate) const fn rectangle(self, height: u64, width: u64) -> Self {
         Self { kernel: (height, width), padding: (height / 2, width / 2), ..self }
@@ -378,6 +383,16 @@ impl Layers<'_> {
         like(x, t)
     }
 
+    /// Instance norm: a batch norm with the samples' channels side by side, so autocast leaves its format.
+    pub(crate) fn instance_norm(&mut self, x: Map) -> Map {
+        let w = self.weight(x.channels, 1);
+        let b = self.weight(x.channels, 1);
+        let aux = 2 * bytes(self.batch * x.channels, Dtype::F32);
+        let op = Op { backward: Backward::Fresh, saves: 1 | SAVE_AUX, aux, ..BLANK };
+        let t = self.b.emit(&[x.t, w, b], x.t.rows, x.t.cols, x.t.dtype, op);
+        like(x, t)
+    }
+
     /// Layer norm over the channels.
     pub(crate) fn channel_norm(&mut self, x: Map) -> Map {
         let t = self.layer_norm(x.t, true, true);
@@ -401,6 +416,15 @@ impl Layers<'_> {
         }
     }
 
+    /// ReLU or leaky ReLU in place on a view (the result of an instance norm): autograd first copies the gradient of what
+    /// the view is of, and then the view's (`CopySlices` in `torch/csrc/autograd/functions/tensor.cpp`).
+    pub(crate) fn act_on_view(&mut self, x: Map) -> Map {
+        let op = Op { backward: Backward::Fresh, saves: SAVE_OUT, back_temp: 2 * x.t.bytes(), ..BLANK };
+        let out = Some((x.t.rows, x.t.cols, x.t.dtype, Kind::Activation, true));
+        let t = self.b.push(&[x.t], out, op).unwrap_or(x.t);
+        like(x, t)
+    }
+
     /// An operator that overwrites its input and needs only its result for backward.
     fn in_place(&mut self, t: Tensor) -> Tensor {
         let op = Op { backward: Backward::Fresh, saves: SAVE_OUT, ..BLANK };
@@ -420,6 +444,12 @@ impl Layers<'_> {
         let out = Some((a.t.rows, a.t.cols, a.t.dtype, Kind::Activation, true));
         let t = self.b.push(&[a.t, b.t], out, op).unwrap_or(a.t);
         like(a, t)
+    }
+
+    /// Enlarged to the nearest, in the format it is given.
+    pub(crate) fn enlarge(&mut self, x: Map, times: u64) -> Map {
+        let t = self.sample(x.t, x.t.rows * times * times);
+        Map { t, height: x.height * times, width: x.width * times, ..x }
     }
 
     /// `a + b`.

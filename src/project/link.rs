@@ -9,7 +9,7 @@
 //! | `preset`, `model` | a project or a model of the catalog, by its id or a name that can mean nothing else; `model=custom` with `layers`, `hidden`, `intermediate`, `heads`, `kv-heads`, `vocab`, `tied`, `like` (the model whose code it shares), `head-dim`, `experts`, `experts-per-token`, `expert-width`; `model=network` with `params`, `outputs`, `trained-params`, `widest`, `macs` |
 //! | `method`, `rank`, `targets`, `dropout`, `frozen` | what is trained |
 //! | `precision`, `base`, `optimizer`, `optimizer-impl`, `checkpointing`, `attention`, `loss`, `offload`, `ema` | how |
-//! | `batch`, `accumulation`, `seq`, `side`, `frames`, `objects`, `seconds`, `cached-latents`, `block-swap` | the size of a step |
+//! | `batch`, `accumulation`, `seq`, `side`, `frames`, `objects`, `classes`, `seconds`, `cached-latents`, `block-swap` | the size of a step |
 //! | `objective`, `task`, `framework`, `samples`, `epochs` | the run |
 //! | `have`, `count`, `desktop`, `sharding` | the cards; `have=none` for no GPU |
 //! | `interconnect`, `machines`, `network` | what joins them |
@@ -72,6 +72,7 @@ keys! {
     "side" = ImageSide,
     "frames" = Frames,
     "objects" = Objects,
+    "classes" = Classes,
     "seconds" = AudioSeconds,
     "cached-latents" = CachedLatents,
     "block-swap" = BlockSwap,

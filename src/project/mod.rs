@@ -70,6 +70,8 @@ pub struct Project {
     pub frames: u64,
     /// Objects in the fullest picture (detection).
     pub objects: u64,
+    /// Classes to tell apart (vision); `None`: as many as the model was made for.
+    pub classes: Option<u64>,
     /// Seconds of sound per sample (audio).
     pub audio_seconds: f64,
     /// Diffusion: latents and text embeddings computed beforehand, so that VAE and text encoders are not on the card.
@@ -178,6 +180,7 @@ impl Default for Project {
             image_side: 224,
             frames: 1,
             objects: 80,
+            classes: None,
             audio_seconds: 30.0,
             cached_latents: true,
             block_swap: 0.0,
@@ -229,6 +232,7 @@ pub enum Field {
     ImageSide,
     Frames,
     Objects,
+    Classes,
     AudioSeconds,
     CachedLatents,
     BlockSwap,

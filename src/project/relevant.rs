@@ -35,6 +35,8 @@ struct Shape {
     video: bool,
     /// Finds objects and draws boxes around them.
     boxes: bool,
+    /// Tells classes apart.
+    classes: bool,
     /// Trees: neither layers nor precision.
     trees: bool,
 }
@@ -46,6 +48,7 @@ fn shape(project: &Project, catalog: &Catalog) -> Option<Shape> {
         attention: true,
         video: false,
         boxes: false,
+        classes: false,
         trees: false,
     };
     if let Some(custom) = &project.custom {
@@ -63,6 +66,9 @@ fn shape(project: &Project, catalog: &Catalog) -> Option<Shape> {
             vocabulary: false,
             attention: !v.heads.is_empty(),
             boxes: matches!(v.kind, "detection" | "instance segmentation" | "keypoints"),
+            classes: !matches!(v.kind, "GAN" | "image translation GAN" | "super-resolution" | "depth" | "captioning")
+                && !v.kind.starts_with("self-supervised")
+                && !v.kind.starts_with("image-text"),
             ..shape
         },
         Architecture::Diffusion(d) => Shape {
@@ -120,6 +126,9 @@ pub fn relevant(project: &Project, catalog: &Catalog) -> Relevant {
         Domain::VisionLanguage => first.extend([Field::Sequence, Field::ImageSide]),
         Domain::Vision => {
             first.push(Field::ImageSide);
+            if shape.classes {
+                folded.push(Field::Classes);
+            }
             if shape.boxes {
                 folded.push(Field::Objects);
             }

@@ -36,6 +36,7 @@ pub const fn field(field: Field) -> Message {
         Field::ImageSide => both!("图像边长", "Image side"),
         Field::Frames => both!("帧数", "Frames"),
         Field::Objects => both!("目标个数", "Objects"),
+        Field::Classes => both!("类别数", "Classes"),
         Field::AudioSeconds => both!("音频时长", "Clip length"),
         Field::CachedLatents => both!("潜变量缓存", "Cached latents"),
         Field::BlockSwap => both!("换出比例", "Block swap"),
@@ -79,6 +80,7 @@ pub const fn unit(field: Field) -> Option<Message> {
         Field::ImageSide => both!("像素", "px"),
         Field::Frames => both!("帧", "frames"),
         Field::Objects => both!("个", "a picture"),
+        Field::Classes => both!("类", "classes"),
         Field::AudioSeconds => both!("秒", "s"),
         Field::Samples => both!("条", "samples"),
         Field::Epochs => both!("轮", "passes"),
@@ -210,6 +212,7 @@ const fn fixed_hint(field: Field) -> Message {
             both!("一条样本多长，一个汉字约 0.7 个 token。", "How long a sample is; a word is about 1.3 tokens.")
         }
         Field::Frames => both!("一段视频几帧。", "Frames in one clip."),
+        Field::Classes => both!("不填就按模型原来的。", "Left empty: as the model was made."),
         Field::Objects => {
             both!("最挤的一张图里有几个；匹配标签的显存随它涨。", "In the fullest picture; matching labels grows with it.")
         }

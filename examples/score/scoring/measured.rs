@@ -170,8 +170,14 @@ fn project(
     let offload = row.text("offload");
     let cards = Cards::of(row, framework, gpu.map(|g| g.id).unwrap_or_default());
     let size = row.text("seq_or_res");
-    // nnU-Net's planner chooses the patch: 128 x 128 x 128 for most data sets (`default_experiment_planner.py`).
-    let planned = size.contains("planner").then_some(sizes::Picture { side: 128, frames: 128 });
+    // nnU-Net's planner chooses the patch: 128 x 128 x 128 for most data sets (`default_experiment_planner.py`), larger ones
+    // where it plans for larger cards.
+    let own = model.and_then(|m| match &m.architecture {
+        Architecture::Vision(v) if v.depth > 1.0 => Some(v.resolution as u64),
+        _ => None,
+    });
+    let patch = own.unwrap_or(128);
+    let planned = size.contains("planner").then_some(sizes::Picture { side: patch, frames: patch });
     let picture = sizes::picture(size).filter(|_| planned.is_none()).or(planned);
     let blocks_away = if offload.contains("streamed") { 1.0 } else { block_swap(offload) };
     let targets = row.text("lora_targets");

@@ -132,8 +132,9 @@ fn check(project: &Project) -> Result<(), CannotEstimate> {
     let batch = project.micro_batch as f64;
     let pixels = (project.image_side as f64).powi(2) * project.frames as f64;
     let samples = project.audio_seconds * 1e5 + project.sequence as f64 * 1e6;
-    let pixels_of_objects = pixels * (project.objects as f64 / 1e4).max(1.0);
-    let worst = batch * (pixels_of_objects * 1e5 + (pixels / 16.0).powi(2) * 64.0 + samples) + project.lora.rank as f64 * 1e8;
+    let labels = project.objects.max(project.classes.unwrap_or(1)) as f64;
+    let labelled = pixels * (labels / 1e4).max(1.0);
+    let worst = batch * (labelled * 1e5 + (pixels / 16.0).powi(2) * 64.0 + samples) + project.lora.rank as f64 * 1e8;
     if worst < TOO_LARGE { Ok(()) } else { Err(CannotEstimate::TooLarge) }
 }
 

@@ -119,12 +119,15 @@ impl Planned {
             config.checkpointing = Checkpointing::Off;
         }
         let input = match &model.architecture {
-            Architecture::Vision(_) => {
+            Architecture::Vision(v) => {
                 let pretrained = project.method != Method::Scratch;
-                let depth = project.frames;
+                // A volume keeps its depth unless the project says otherwise.
+                let depth = if project.frames > 1 { project.frames } else { v.depth.max(1.0) as u64 };
                 let evaluated = project.framework == Framework::OpenMmlab;
                 let objects = project.objects;
-                Input::Pictures(Pictures { depth, pretrained, evaluated, objects, ..Pictures::square(project.image_side) })
+                let classes = project.classes.unwrap_or_default();
+                let square = Pictures::square(project.image_side);
+                Input::Pictures(Pictures { depth, pretrained, evaluated, objects, classes, ..square })
             }
             Architecture::Diffusion(d) => Input::Latents(Latents {
                 height: project.image_side,

@@ -34,10 +34,10 @@ pub(super) fn write(n: &mut Layers, id: &str, pictures: Pictures) -> Option<()> 
     let aux = basic(n, aux, Conv::new(128, 1));
     let aux = basic(n, aux, Conv::new(768, aux.height.min(5)).padding(0));
     let aux = n.global_pool(aux);
-    n.fully_connected(aux.t, pictures.classes);
+    n.fully_connected(aux.t, pictures.classes_or(1000));
     let pooled = n.global_pool(x);
     let dropped = Map { t: n.b.dropout(pooled.t, 0.5), ..pooled };
-    classifier(n, dropped, pictures.classes);
+    classifier(n, dropped, pictures.classes_or(1000));
     Some(())
 }
 

@@ -29,7 +29,7 @@ pub struct Pictures {
     pub width: u64,
     /// Slices of a volume or frames of a clip; 1 for pictures.
     pub depth: u64,
-    /// Classes to tell apart.
+    /// Classes to tell apart; 0: as many as the model was made for.
     pub classes: u64,
     /// Starts from pretrained weights: detectors then keep their backbone's batch norms fixed and its first stage frozen.
     pub pretrained: bool,
@@ -55,9 +55,14 @@ enum Norms {
 pub const OBJECTS: u64 = 80;
 
 impl Pictures {
-    /// Square pictures, 1,000 classes.
+    /// Square pictures, the model's usual classes.
     pub const fn square(side: u64) -> Self {
-        Self { height: side, width: side, depth: 1, classes: 1000, pretrained: true, evaluated: false, objects: OBJECTS }
+        Self { height: side, width: side, depth: 1, classes: 0, pretrained: true, evaluated: false, objects: OBJECTS }
+    }
+
+    /// The classes, or the usual number.
+    const fn classes_or(self, usual: u64) -> u64 {
+        if self.classes == 0 { usual } else { self.classes }
     }
 
     const fn norms(self) -> Norms {
@@ -75,7 +80,7 @@ pub fn vision(id: &str, pictures: Pictures, config: &StepConfig) -> Option<Progr
     n.trained = !matches!(config.trained, Trained::Adapters(_) | Trained::Head);
     let whole = [plain::write, segmentation::write, detection::write, ssd::write, yolo::write, inception::write];
     let written = whole.iter().find_map(|write| write(&mut n, id, pictures)).or_else(|| {
-        let classes = pictures.classes;
+        let classes = pictures.classes_or(1000);
         if let Some(net) = residual::network(id) {
             let x = n.pictures(3, pictures);
             let features = residual::features(&mut n, x, &net);

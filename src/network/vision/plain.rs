@@ -98,9 +98,9 @@ fn steps(id: &str) -> Option<(Vec<Step>, u64)> {
 /// Classes that the beginners' data sets have.
 fn classes(id: &str, pictures: Pictures) -> u64 {
     match id {
-        "lenet-5" | "mnist-cnn" | "mnist-mlp" => 10,
-        "catdog-cnn" => 2,
-        _ => pictures.classes,
+        "lenet-5" | "mnist-cnn" | "mnist-mlp" => pictures.classes_or(10),
+        "catdog-cnn" => pictures.classes_or(2),
+        _ => pictures.classes_or(1000),
     }
 }
 

@@ -124,11 +124,31 @@ pub(super) fn three_stages(n: &mut Layers, x: Map, net: &Residual) -> Map {
     x
 }
 
-/// As a backbone of segmentation: the last two stages keep their size and are dilated instead. Leaves the maps of both.
-pub(super) fn dilated(n: &mut Layers, x: Map, net: &Residual) -> (Map, Map) {
-    let x = n.conv_norm(x, Conv::new(64, 7).stride(2), Act::Relu);
+/// The maps of the first convolution and of all four stages, everything trained.
+pub(super) fn encoder(n: &mut Layers, x: Map, net: &Residual) -> [Map; 5] {
+    let first = n.conv_norm(x, Conv::new(64, 7).stride(2), Act::Relu);
+    let mut x = n.max_pool(first, 3, 2, 1);
+    let mut maps = [first; 5];
+    for (index, kept) in maps.iter_mut().skip(1).enumerate() {
+        x = stage(n, x, net, index, false, Norms::Trained);
+        *kept = x;
+    }
+    maps
+}
+
+/// As a backbone of segmentation: the last two stages keep their size and are dilated instead. Leaves the maps of the first
+/// stage and of those two.
+/// `deep`: three small convolutions begin it (`ResNetV1c` of mmsegmentation).
+pub(super) fn dilated(n: &mut Layers, x: Map, net: &Residual, deep: bool) -> [Map; 3] {
+    let x = if deep {
+        let x = n.conv_norm(x, Conv::new(32, 3).stride(2), Act::Relu);
+        let x = n.conv_norm(x, Conv::new(32, 3), Act::Relu);
+        n.conv_norm(x, Conv::new(64, 3), Act::Relu)
+    } else {
+        n.conv_norm(x, Conv::new(64, 7).stride(2), Act::Relu)
+    };
     let mut x = n.max_pool(x, 3, 2, 1);
-    let mut third = x;
+    let (mut fine, mut third) = (x, x);
     for (stage, &blocks) in net.blocks.iter().enumerate() {
         let planes = 64 << stage;
         // The first block of a dilated stage still has the dilation of the stage before.
@@ -143,11 +163,21 @@ pub(super) fn dilated(n: &mut Layers, x: Map, net: &Residual) -> (Map, Map) {
             let stride = if index == 0 { stride } else { 1 };
             x = block_with(n, x, net, Shape { planes, stride, dilation, fixed: false });
         }
-        if stage == 2 {
-            third = x;
+        match stage {
+            0 => fine = x,
+            2 => third = x,
+            _ => {}
         }
     }
-    (third, x)
+    [fine, third, x]
+}
+
+/// The maps of the first stage, and of the last at a sixteenth of the pictures' size, dilated.
+pub(super) fn sixteenth(n: &mut Layers, x: Map, net: &Residual) -> (Map, Map) {
+    let x = stem(n, x, Norms::Trained);
+    let fine = stage(n, x, net, 0, false, Norms::Trained);
+    let x = (1..3).fold(fine, |x, index| stage(n, x, net, index, false, Norms::Trained));
+    (fine, stage(n, x, net, 3, true, Norms::Trained))
 }
 
 /// A residual block.

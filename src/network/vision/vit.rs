@@ -195,6 +195,6 @@ fn attention(n: &mut Layers, x: Tensor, net: &Vit) -> Tensor {
 pub(super) fn head(n: &mut Layers, tokens: Tensor, net: &Vit, pictures: Pictures) {
     let t = if net.averaged { n.average_rows(tokens) } else { n.first_rows(tokens) };
     n.trained = trains_head(n);
-    let logits = n.fully_connected(t, pictures.classes);
+    let logits = n.fully_connected(t, pictures.classes_or(1000));
     finish(n, logits);
 }

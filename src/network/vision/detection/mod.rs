@@ -48,10 +48,12 @@ enum Neck {
 
 /// Writes the whole network; `None` where the id is not one of these.
 pub(super) fn write(n: &mut Layers, id: &str, pictures: Pictures) -> Option<()> {
-    let (id, classes) = match id.strip_suffix("-lvis") {
+    let (id, usual) = match id.strip_suffix("-lvis") {
         Some(id) => (id, LVIS),
         None => (id, COCO),
     };
+    // And the background.
+    let classes = if pictures.classes > 0 { pictures.classes.saturating_add(1) } else { usual };
     let (kind, rest) = [
         ("rpn-", Heads::Proposals),
         ("fast-rcnn-", Heads::GivenBoxes),

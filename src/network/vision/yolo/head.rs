@@ -6,8 +6,14 @@ use crate::network::layers::Layers;
 use crate::network::maps::{Act, Conv, Map};
 use crate::network::{Dtype, Slot};
 
-/// COCO's.
-const CLASSES: u64 = 80;
+/// What is to be found.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Labels {
+    pub(super) classes: u64,
+    /// Objects in the fullest picture.
+    pub(super) objects: u64,
+}
+
 /// Places matched to objects in a picture for each object of the fullest: ten for each of the 29 of a mosaic of COCO's, less
 /// those that two objects claim, where the fullest has 80.
 const fn matched(objects: u64) -> u64 {
@@ -47,22 +53,22 @@ pub(super) enum Kind {
 /// What one set of branches says: boxes, classes, masks' coefficients.
 type Said = (Tensor, Tensor, Option<Tensor>);
 
-pub(super) fn write(n: &mut Layers, levels: &[Map; 3], head: &Head, objects: u64) {
+pub(super) fn write(n: &mut Layers, levels: &[Map; 3], head: &Head, labels: Labels) {
     if head.kind == Kind::Anchors {
-        anchors(n, levels, head, objects);
+        anchors(n, levels, head, labels);
         return;
     }
-    let mut said = vec![branches(n, levels, head)];
+    let mut said = vec![branches(n, levels, head, labels)];
     if head.twice {
         // The second copy does not send gradients into the network.
         let cut = levels.map(|m| Map { t: n.b.detach(m.t), ..m });
-        said.push(branches(n, &cut, head));
+        said.push(branches(n, &cut, head, labels));
     }
     if head.bins > 1 {
         // The bins' numbers, a frozen convolution.
         n.frozen_weights(head.bins, Dtype::F32);
     }
-    let prototypes = head.masks.map(|width| prototypes(n, levels, width, head.twice));
+    let prototypes = head.masks.map(|width| prototypes(n, levels, width, head.twice.then_some(labels.classes)));
     let mut slot = 0;
     let mut keep = |n: &mut Layers, t: Tensor| {
         n.b.put(Slot(slot), t);
@@ -81,10 +87,10 @@ pub(super) fn write(n: &mut Layers, levels: &[Map; 3], head: &Head, objects: u64
     let prototypes = prototypes.map(|(p, s)| (n.b.take(p), s.map(|s| n.b.take(s))));
     for (boxes, classes, masks) in slots {
         let (boxes, classes, masks) = (n.b.take(boxes), n.b.take(classes), masks.map(|m| n.b.take(m)));
-        losses.push(loss(n, boxes, classes, head.bins, objects));
+        losses.push(loss(n, boxes, classes, head.bins, labels));
         alive.extend([boxes, classes]);
         if let (Some(masks), Some((p, _))) = (masks, prototypes) {
-            losses.push(mask_loss(n, masks, p, objects));
+            losses.push(mask_loss(n, masks, p, labels));
             alive.push(masks);
         }
     }
@@ -109,10 +115,10 @@ fn joined(n: &mut Layers, parts: Vec<Map>) -> Tensor {
     n.b.join(&tensors)
 }
 
-fn branches(n: &mut Layers, levels: &[Map; 3], head: &Head) -> Said {
+fn branches(n: &mut Layers, levels: &[Map; 3], head: &Head, labels: Labels) -> Said {
     let finest = levels[0].channels;
     let box_width = 16.max(finest / 4).max(4 * head.bins);
-    let class_width = finest.max(CLASSES.min(100));
+    let class_width = finest.max(labels.classes.min(100));
     let double = |n: &mut Layers, x: Map, width: u64, out: u64| {
         let y = conv(n, x, width, 3, 1);
         let y = conv(n, y, width, 3, 1);
@@ -122,14 +128,14 @@ fn branches(n: &mut Layers, levels: &[Map; 3], head: &Head) -> Said {
     let boxes = joined(n, boxes.to_vec());
     let classes = levels.map(|x| {
         if head.kind == Kind::Plain {
-            return double(n, x, class_width, CLASSES);
+            return double(n, x, class_width, labels.classes);
         }
         let mut y = x;
         for _ in 0..2 {
             y = n.conv_norm(y, Conv::new(y.channels, 3).groups(y.channels), Act::Silu);
             y = conv(n, y, class_width, 1, 1);
         }
-        n.conv(y, Conv::new(CLASSES, 1).bias())
+        n.conv(y, Conv::new(labels.classes, 1).bias())
     });
     let classes = joined(n, classes.to_vec());
     let masks = head.masks.map(|_| {
@@ -140,19 +146,19 @@ fn branches(n: &mut Layers, levels: &[Map; 3], head: &Head) -> Said {
 }
 
 /// `Proto`, and `Proto26` with the semantic branch that is trained beside it.
-fn prototypes(n: &mut Layers, levels: &[Map; 3], width: u64, refined: bool) -> (Tensor, Option<Tensor>) {
+fn prototypes(n: &mut Layers, levels: &[Map; 3], width: u64, refined: Option<u64>) -> (Tensor, Option<Tensor>) {
     let mut x = levels[0];
     let mut semantic = None;
-    if refined {
+    if let Some(classes) = refined {
         for (k, &level) in levels.iter().enumerate().skip(1) {
             let y = conv(n, level, levels[0].channels, 1, 1);
-            let y = super::enlarge(n, y, 1 << k);
+            let y = n.enlarge(y, 1 << k);
             x = n.add_maps(x, y);
         }
         let y = conv(n, x, width, 3, 1);
         let s = conv(n, x, width, 3, 1);
         let s = conv(n, s, width, 3, 1);
-        semantic = Some(n.conv(s, Conv::new(CLASSES, 1).bias()).t);
+        semantic = Some(n.conv(s, Conv::new(classes, 1).bias()).t);
         x = y;
     }
     let y = conv(n, x, width, 3, 1);
@@ -180,7 +186,7 @@ fn binary(n: &mut Layers, logits: Tensor, target: Tensor) -> Tensor {
 
 /// `v8DetectionLoss`: boxes from their distributions, the assigner's measures of every place and object, entropy of the
 /// classes.
-fn loss(n: &mut Layers, boxes: Tensor, classes: Tensor, bins: u64, objects: u64) -> Tensor {
+fn loss(n: &mut Layers, boxes: Tensor, classes: Tensor, bins: u64, labels: Labels) -> Tensor {
     let boxes = n.b.copy(boxes, boxes.rows, boxes.cols);
     let classes = n.b.copy(classes, classes.rows, classes.cols);
     let decoded = if bins > 1 {
@@ -194,19 +200,19 @@ fn loss(n: &mut Layers, boxes: Tensor, classes: Tensor, bins: u64, objects: u64)
     let decoded = n.b.unary(decoded, Keep::Nothing, 0);
     // The assigner: probabilities, overlap and measure of every place with every object.
     let places = classes.rows;
-    let probabilities = n.constant(places, CLASSES, classes.dtype);
-    let pairs = places.saturating_mul(objects);
+    let probabilities = n.constant(places, labels.classes, classes.dtype);
+    let pairs = places.saturating_mul(labels.objects);
     n.aside(pairs.saturating_mul(if n.config.code.wide_assigner { WIDE_PAIR } else { PAIR }));
-    let measures = [0; 2].map(|_| n.constant(places, objects, Dtype::F32));
+    let measures = [0; 2].map(|_| n.constant(places, labels.objects, Dtype::F32));
     n.b.touch(probabilities);
     for measure in measures {
         n.b.touch(measure);
     }
-    let hot = n.constant(places, CLASSES, Dtype::U8);
+    let hot = n.constant(places, labels.classes, Dtype::U8);
     let target = n.b.converted(hot, Dtype::F32);
     let class_loss = binary(n, classes, target);
     // The few matched places are gathered; their gradient fills tensors of the full size.
-    let matched = n.batch * matched(objects);
+    let matched = n.batch * matched(labels.objects);
     let near = n.b.gather(boxes, matched);
     let side = n.b.gather(decoded, matched);
     let near = n.b.reduce(near, 1, 1);
@@ -217,8 +223,8 @@ fn loss(n: &mut Layers, boxes: Tensor, classes: Tensor, bins: u64, objects: u64)
 }
 
 /// `single_mask_loss` of every picture: masks of the matched places, the target and the crop are kept.
-fn mask_loss(n: &mut Layers, coefficients: Tensor, prototypes: Tensor, objects: u64) -> Tensor {
-    let rows = n.batch * matched(objects);
+fn mask_loss(n: &mut Layers, coefficients: Tensor, prototypes: Tensor, labels: Labels) -> Tensor {
+    let rows = n.batch * matched(labels.objects);
     let pixels = prototypes.rows / n.batch.max(1);
     let chosen = n.b.gather(coefficients, rows);
     let masks = n.b.matmul(chosen, prototypes, rows, pixels, 2.0 * (rows * pixels * MASKS) as f64);
@@ -234,10 +240,10 @@ fn mask_loss(n: &mut Layers, coefficients: Tensor, prototypes: Tensor, objects: 
 }
 
 /// `YOLOv5`'s: boxes, confidence and classes for three anchors at a place, in one convolution.
-fn anchors(n: &mut Layers, levels: &[Map; 3], head: &Head, objects: u64) {
+fn anchors(n: &mut Layers, levels: &[Map; 3], head: &Head, labels: Labels) {
     let masks = head.masks.map_or(0, |_| MASKS);
-    let parts = levels.map(|x| n.conv(x, Conv::new(3 * (CLASSES + 5 + masks), 1).bias()).t);
-    let prototypes = head.masks.map(|width| prototypes(n, levels, width, false).0);
+    let parts = levels.map(|x| n.conv(x, Conv::new(3 * (labels.classes + 5 + masks), 1).bias()).t);
+    let prototypes = head.masks.map(|width| prototypes(n, levels, width, None).0);
     for (k, t) in (0..).zip(parts) {
         // Anchors come before places in the loss.
         let laid = n.b.copy(t, t.rows, t.cols);
@@ -252,12 +258,12 @@ fn anchors(n: &mut Layers, levels: &[Map; 3], head: &Head, objects: u64) {
     let said = [0, 1, 2].map(|k| n.b.take(Slot(k)));
     let prototypes = prototypes.map(|_| n.b.take(Slot(3)));
     for t in said {
-        let matched = n.b.gather(t, n.batch * matched(objects));
+        let matched = n.b.gather(t, n.batch * matched(labels.objects));
         let confidence = n.b.slice(t, 3);
         losses.push(entropy(n, confidence));
         losses.push(entropy(n, matched));
         if let Some(p) = prototypes.filter(|_| t.id == said[0].id) {
-            losses.push(mask_loss(n, matched, p, objects));
+            losses.push(mask_loss(n, matched, p, labels));
         }
     }
     for t in said {

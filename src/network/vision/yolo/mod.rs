@@ -60,7 +60,9 @@ pub(super) fn write(n: &mut Layers, id: &str, pictures: Pictures) -> Option<()> 
     let net = versions::network(id)?;
     let x = n.pictures(3, pictures);
     let levels = features(n, x, &net);
-    head::write(n, &levels, &net.head, pictures.objects);
+    // COCO's classes where nobody says how many.
+    let labels = head::Labels { classes: pictures.classes_or(80), objects: pictures.objects };
+    head::write(n, &levels, &net.head, labels);
     Some(())
 }
 
@@ -93,7 +95,7 @@ fn features(n: &mut Layers, x: Map, net: &Net) -> [Map; 3] {
             x = conv(n, x, fine.channels, 1, 1);
         }
         kept.push(x);
-        let enlarged = enlarge(n, x, 2);
+        let enlarged = n.enlarge(x, 2);
         let joined = n.cat_maps(&[enlarged, fine]);
         x = blocks::write(n, joined, block, width);
     }
@@ -106,12 +108,6 @@ fn features(n: &mut Layers, x: Map, net: &Net) -> [Map; 3] {
         levels[k + 1] = x;
     }
     levels
-}
-
-/// `nn.Upsample` to the nearest; runs in the format it is given.
-fn enlarge(n: &mut Layers, x: Map, times: u64) -> Map {
-    let t = n.sample(x.t, x.t.rows * times * times);
-    Map { t, height: x.height * times, width: x.width * times, ..x }
 }
 
 fn pool(n: &mut Layers, x: Map, pool: Pool, out: u64) -> Map {

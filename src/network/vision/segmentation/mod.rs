@@ -1,4 +1,8 @@
-//! Semantic segmentation: U-Net, DeepLab, FCN.
+//! Semantic segmentation: U-Net, DeepLab, FCN, PSPNet, `UPerNet`, `SegFormer`, nnU-Net.
+
+mod former;
+mod scenes;
+mod volume;
 
 use super::{Pictures, residual};
 use crate::network::builder::{Tensor, bytes};
@@ -9,6 +13,9 @@ use crate::network::{Dtype, Slot};
 /// Writes the whole network; `None` where the id is not one of these.
 pub(super) fn write(n: &mut Layers, id: &str, pictures: Pictures) -> Option<()> {
     match id {
+        _ if scenes::write(n, id, pictures).is_some() => {}
+        _ if volume::write(n, id, pictures).is_some() => {}
+        _ if former::write(n, id, pictures).is_some() => {}
         "unet-classic" => unet(n, pictures, 64),
         "unet-half" => unet(n, pictures, 32),
         "deeplabv3-r50" => atrous(n, pictures, "resnet50", true),
@@ -63,19 +70,19 @@ fn unet(n: &mut Layers, pictures: Pictures, width: u64) {
         x = n.cat_maps(&[skip, up]);
         x = double(n, x, width << level);
     }
-    let logits = n.conv(x, Conv::new(2, 1).bias());
+    let logits = n.conv(x, Conv::new(pictures.classes_or(2), 1).bias());
     pixel_loss(n, &[(logits, false)], pictures);
 }
 
 /// torchvision's FCN and DeepLabV3: a residual backbone whose last stages are dilated, a head, and an auxiliary head.
 fn atrous(n: &mut Layers, pictures: Pictures, backbone: &str, pyramid: bool) {
-    const CLASSES: u64 = 21;
+    let classes = pictures.classes_or(21);
     let Some(net) = residual::network(backbone) else { return };
     let x = n.pictures(3, pictures);
-    let (third, last) = residual::dilated(n, x, &net);
-    let out = if pyramid { pyramid_pooling(n, last, CLASSES) } else { fcn_head(n, last, CLASSES) };
+    let [_, third, last] = residual::dilated(n, x, &net, pictures.evaluated);
+    let out = if pyramid { pyramid_pooling(n, last, classes) } else { fcn_head(n, last, classes) };
     let out = n.resize(out, pictures.height, pictures.width);
-    let aux = fcn_head(n, third, CLASSES);
+    let aux = fcn_head(n, third, classes);
     let aux = n.resize(aux, pictures.height, pictures.width);
     pixel_loss(n, &[(out, false), (aux, true)], pictures);
 }
@@ -100,4 +107,25 @@ fn pyramid_pooling(n: &mut Layers, x: Map, classes: u64) -> Map {
     let y = Map { t: n.b.dropout(y.t, 0.5), ..y };
     let y = n.conv_norm(y, Conv::new(256, 3), Act::ReluCopy);
     n.conv(y, Conv::new(classes, 1).bias())
+}
+
+/// A depthwise convolution, dilated or not, and a pointwise one with norm and ReLU.
+fn separable(n: &mut Layers, x: Map, out: u64, dilation: u64) -> Map {
+    let y = n.conv(x, Conv::new(x.channels, 3).groups(x.channels).dilation(dilation));
+    n.conv_norm(y, Conv::new(out, 1), Act::Relu)
+}
+
+/// The same pyramid of separable convolutions (`segmentation_models_pytorch`, `decoders/deeplabv3`).
+fn separable_pyramid(n: &mut Layers, x: Map) -> Map {
+    let mut parts = vec![n.conv_norm(x, Conv::new(256, 1), Act::Relu)];
+    for rate in [12, 24, 36] {
+        parts.push(separable(n, x, 256, rate));
+    }
+    let pooled = n.global_pool(x);
+    let pooled = n.conv_norm(pooled, Conv::new(256, 1), Act::Relu);
+    parts.push(n.resize(pooled, x.height, x.width));
+    let y = n.cat_maps(&parts);
+    let y = n.conv_norm(y, Conv::new(256, 1), Act::Relu);
+    let y = Map { t: n.b.dropout(y.t, 0.5), ..y };
+    separable(n, y, 256, 1)
 }
