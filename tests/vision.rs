@@ -112,8 +112,19 @@ fn classifiers() {
 fn segmenters_have_their_sizes() {
     let catalog = Catalog::bundled();
     let ids = [
-        "unet-r18", "unet-r34", "unet-r50", "fpn-r34", "deeplabv3plus-r50", "nnunet-2d", "nnunet-3d", "segformer-b0",
-        "segformer-b1", "segformer-b2", "segformer-b3", "segformer-b4", "segformer-b5",
+        "unet-r18",
+        "unet-r34",
+        "unet-r50",
+        "fpn-r34",
+        "deeplabv3plus-r50",
+        "nnunet-2d",
+        "nnunet-3d",
+        "segformer-b0",
+        "segformer-b1",
+        "segformer-b2",
+        "segformer-b3",
+        "segformer-b4",
+        "segformer-b5",
     ];
     for id in ids {
         let pictures = Pictures { depth: if id == "nnunet-3d" { 128 } else { 1 }, ..Pictures::square(128) };

@@ -32,7 +32,7 @@ pub fn context(gpu: Option<&Gpu>) -> Bytes {
 pub fn eager_modules(runtime: Runtime) -> Bytes {
     match runtime {
         Runtime::One | Runtime::LateOne | Runtime::OldDriver => Bytes::from_mib(1343 - 450),
-        Runtime::Current | Runtime::Early2 => Bytes::ZERO,
+        Runtime::Current | Runtime::Mid2 | Runtime::Early2 => Bytes::ZERO,
     }
 }
 

@@ -130,7 +130,9 @@ impl Stack {
                 ..huggingface
             },
             // `torch.optim` as it comes.
-            Framework::Pytorch | Framework::OpenMmlab => Self { step: StepImpl::Foreach, own_models: true, own_kernels: true, ..huggingface },
+            Framework::Pytorch | Framework::OpenMmlab => {
+                Self { step: StepImpl::Foreach, own_models: true, own_kernels: true, ..huggingface }
+            }
             Framework::SimpleTuner => {
                 let code = Code {
                     int8_for_training: true,

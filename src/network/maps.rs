@@ -338,8 +338,7 @@ impl Layers<'_> {
         let x = self.b.autocast_input(x);
         let w = self.b.autocast_weight(w);
         let b = b.map(|b| self.b.autocast_weight(b));
-        let op =
-            Op { backward: Backward::Fresh, saves: 0b11, temp: scratch, back_temp: scratch, flops, ..BLANK };
+        let op = Op { backward: Backward::Fresh, saves: 0b11, temp: scratch, back_temp: scratch, flops, ..BLANK };
         match b {
             Some(b) => self.b.emit(&[x, w, b], rows, out, x.dtype, op),
             None => self.b.emit(&[x, w], rows, out, x.dtype, op),

@@ -214,7 +214,10 @@ const fn fixed_hint(field: Field) -> Message {
         Field::Frames => both!("一段视频几帧。", "Frames in one clip."),
         Field::Classes => both!("不填就按模型原来的。", "Left empty: as the model was made."),
         Field::Objects => {
-            both!("最挤的一张图里有几个；匹配标签的显存随它涨。", "In the fullest picture; matching labels grows with it.")
+            both!(
+                "最挤的一张图里有几个；匹配标签的显存随它涨。",
+                "In the fullest picture; matching labels grows with it."
+            )
         }
         Field::AudioSeconds => both!("一条样本几秒。", "Seconds of sound in one sample."),
         Field::CachedLatents => {

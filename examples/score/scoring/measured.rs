@@ -8,8 +8,8 @@ use enough_gpu::catalog::{Architecture, Catalog, Gpu, LanguageKind, LanguageMode
 use enough_gpu::estimate::overhead;
 use enough_gpu::estimate::stack::Stack;
 use enough_gpu::project::{
-    Attention, BaseFormat, Checkpointing, CustomNetwork, Framework, Habits, LanguageTask, Lora, LoraTargets, LossKernel,
-    Method, Objective, Offload, Project, Runtime,
+    Attention, BaseFormat, Checkpointing, CustomNetwork, Framework, Habits, LanguageTask, Lora, LoraTargets,
+    LossKernel, Method, Objective, Offload, Project, Runtime,
 };
 use enough_gpu::step::{AttentionKernel, Dtype, Loss, Quantization, StepConfig, StepImpl, Task, Trained};
 use enough_gpu::units::Bytes;
@@ -251,9 +251,9 @@ fn objects(row: &Row<'_>) -> u64 {
         return 1;
     }
     let note = row.text("note");
-    let stated = note.split_once(" objects per image").and_then(|(before, _)| {
-        before.rsplit(' ').next().and_then(|number| number.parse().ok())
-    });
+    let stated = note
+        .split_once(" objects per image")
+        .and_then(|(before, _)| before.rsplit(' ').next().and_then(|number| number.parse().ok()));
     let usual = if note.contains("VisDrone") { VISDRONE } else { Project::default().objects };
     stated.unwrap_or(usual).max(1)
 }
@@ -278,9 +278,7 @@ fn runtime(row: &Row<'_>, method: Method, gpu: Option<&Gpu>) -> Runtime {
     // Repositories whose training code dates from 2023 and stands still since.
     let source = row.text("source").to_lowercase();
     let of_2023 = ["alpaca-lora", "stanford_alpaca", "lm-sys/fastchat", "lit-llama", "artidoro/qlora"];
-    // Ultralytics' first 7,000 issues are those of 2023.
-    let issue = source.split_once("ultralytics issue ").and_then(|(_, n)| sizes::tokens(n));
-    if has(&["torch 2.0", "torch 2.1"]) || issue.is_some_and(|n| n < 7_000) || of_2023.iter().any(|w| source.contains(w) || framework.contains(w)) {
+    if has(&["torch 2.0", "torch 2.1"]) || of_2023.iter().any(|w| source.contains(w) || framework.contains(w)) {
         return Runtime::Early2;
     }
     // The machine's context is known where its smallest jobs were measured beside the others: multi-layer perceptrons of
@@ -326,7 +324,12 @@ fn habits(row: &Row<'_>) -> Habits {
 }
 
 /// Tokens of a sample: as stated; where only a limit is stated, the longest sample that such data has.
-fn sequence(row: &Row<'_>, model: Option<&Model>, framework: Framework, (method, objective): (Method, Objective)) -> u64 {
+fn sequence(
+    row: &Row<'_>,
+    model: Option<&Model>,
+    framework: Framework,
+    (method, objective): (Method, Objective),
+) -> u64 {
     let longest = model.and_then(Model::language).map_or(0, |l| u64::from(l.max_context));
     let stated = sizes::tokens(row.text("seq_or_res"));
     let Some(stated) = stated else {
@@ -356,7 +359,8 @@ fn sequence(row: &Row<'_>, model: Option<&Model>, framework: Framework, (method,
     let packed = has("pack") && !has("unpacked") && !has("not packed");
     // Nobody divides the tokens of short samples over cards.
     let packed = packed || words[2].contains("sequence_parallel");
-    let pictures = if model.is_some_and(|m| m.domain == enough_gpu::catalog::Domain::VisionLanguage) { PICTURE_TOKENS } else { 0 };
+    let pictures =
+        if model.is_some_and(|m| m.domain == enough_gpu::catalog::Domain::VisionLanguage) { PICTURE_TOKENS } else { 0 };
     if limit && !packed { stated.min(LONGEST_INSTRUCTION + pictures) } else { stated }
 }
 

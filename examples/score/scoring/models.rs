@@ -93,7 +93,15 @@ fn scenes(name: &str) -> Option<String> {
         (None, Some(size)) => format!("swin-{size}"),
         (None, None) => {
             let size = words.iter().find_map(|w| w.strip_prefix("convnext"))?;
-            format!("convnext-{}", match size { "t" => "tiny", "s" => "small", "b" => "base", other => other })
+            format!(
+                "convnext-{}",
+                match size {
+                    "t" => "tiny",
+                    "s" => "small",
+                    "b" => "base",
+                    other => other,
+                }
+            )
         }
     };
     let dilated = words.contains(&"d8") || words.contains(&"d16");
@@ -125,14 +133,28 @@ fn timm(name: &str) -> Option<String> {
     let short = !family.starts_with("convnext") && !family.starts_with("mobilenet");
     for word in words {
         let known = match word {
-            "tiny" if short => if family.starts_with("swin") { "t" } else { "ti" },
+            "tiny" if short => {
+                if family.starts_with("swin") {
+                    "t"
+                } else {
+                    "ti"
+                }
+            }
             "small" if short => "s",
             "base" if short => "b",
             "large" if short => "l",
             "huge" if short => "h",
-            "giant" | "gigantic" if short => if word == "giant" { "g" } else { "gg" },
+            "giant" | "gigantic" if short => {
+                if word == "giant" {
+                    "g"
+                } else {
+                    "gg"
+                }
+            }
             // Sizes of pictures and windows, multipliers of width that are 1, names of weights.
-            "224" | "256" | "384" | "512" | "100" | "window7" | "window8" | "window12" | "window16" | "patch4" => continue,
+            "224" | "256" | "384" | "512" | "100" | "window7" | "window8" | "window12" | "window16" | "patch4" => {
+                continue;
+            }
             "in1k" | "in21k" | "in22k" | "ft" | "ns" | "ap" | "dist" | "augreg" => continue,
             _ => word.strip_prefix("patch").unwrap_or(word),
         };

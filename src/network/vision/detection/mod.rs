@@ -7,11 +7,11 @@
 mod regions;
 mod single;
 
-use super::{Pictures, next, residual, swin};
-use crate::network::{Dtype, Slot};
+use super::{Norms, Pictures, next, residual, swin};
 use crate::network::builder::{Keep, Tensor};
 use crate::network::layers::Layers;
 use crate::network::maps::{Act, Conv, Map};
+use crate::network::{Dtype, Slot};
 use regions::Regions;
 
 /// Classes of COCO as torchvision counts them (category numbers up to 90, and the background) and of LVIS 0.5.
@@ -67,9 +67,10 @@ pub(super) fn write(n: &mut Layers, id: &str, pictures: Pictures) -> Option<()> 
     ]
     .iter()
     .find_map(|(prefix, kind)| id.strip_prefix(prefix).map(|rest| (*kind, rest)))?;
-    let (backbone, neck) = [("-c4", Neck::Third), ("-dc5", Neck::Dilated), ("-fpn", Neck::Pyramid), ("", Neck::Pyramid)]
-        .iter()
-        .find_map(|(suffix, neck)| rest.strip_suffix(suffix).map(|backbone| (backbone, *neck)))?;
+    let (backbone, neck) =
+        [("-c4", Neck::Third), ("-dc5", Neck::Dilated), ("-fpn", Neck::Pyramid), ("", Neck::Pyramid)]
+            .iter()
+            .find_map(|(suffix, neck)| rest.strip_suffix(suffix).map(|backbone| (backbone, *neck)))?;
     let x = n.pictures(3, pictures);
     let norms = pictures.norms();
     let two_stage = !matches!(kind, Heads::RetinaNet | Heads::Fcos);
@@ -78,17 +79,28 @@ pub(super) fn write(n: &mut Layers, id: &str, pictures: Pictures) -> Option<()> 
         classes,
         objects: pictures.objects,
         masks_at_each: pictures.evaluated,
-        // As their authors train them (mmdetection's configs/convnext, configs/swin).
-        convolved: kind == Heads::Cascade && residual_network(backbone).is_none(),
+        // As their authors train them (mmdetection's configs/convnext; detectron2's configs with norms that are trained:
+        // Misc/*_gn.yaml, *_syncbn.yaml, new_baselines).
+        convolved: match kind {
+            Heads::Cascade => residual_network(backbone).is_none() || norms == Norms::Trained,
+            Heads::BoxesAndMasks => norms == Norms::Trained,
+            _ => false,
+        },
     };
+    // Where the heads' norms are trained, the pyramid has some too.
+    let normed = heads.convolved && norms == Norms::Trained && kind == Heads::BoxesAndMasks;
     let losses = match (neck, residual_network(backbone)) {
         (Neck::Pyramid, net) => {
             let stages = match net {
                 Some(net) => residual::stages(n, x, &net, norms),
                 None => backbone_of_blocks(n, x, backbone)?,
             };
-            let levels = pyramid(n, if two_stage { &stages } else { &stages[1..] }, two_stage);
-            if two_stage { regions::losses(n, heads, &levels) } else { single::losses(n, kind, &levels, classes, pictures) }
+            let levels = pyramid(n, if two_stage { &stages } else { &stages[1..] }, two_stage, normed);
+            if two_stage {
+                regions::losses(n, heads, &levels)
+            } else {
+                single::losses(n, kind, &levels, classes, pictures)
+            }
         }
         (Neck::Third, Some(net)) => {
             let third = residual::three(n, x, &net, norms);
@@ -141,17 +153,24 @@ fn close(n: &mut Layers, losses: Vec<Tensor>) {
 }
 
 /// Lateral 1 x 1 convolutions, the way down, a 3 x 3 convolution on each level; then coarser levels.
-fn pyramid(n: &mut Layers, stages: &[Map], pooled: bool) -> Vec<Map> {
+fn pyramid(n: &mut Layers, stages: &[Map], pooled: bool, normed: bool) -> Vec<Map> {
     const WIDTH: u64 = 256;
+    let level = |n: &mut Layers, x: Map, kernel: u64| {
+        if normed {
+            n.conv_norm(x, Conv::new(WIDTH, kernel), Act::None)
+        } else {
+            n.conv(x, Conv::new(WIDTH, kernel).bias())
+        }
+    };
     let mut levels = Vec::new();
     let mut above: Option<Map> = None;
     for &stage in stages.iter().rev() {
-        let mut lateral = n.conv(stage, Conv::new(WIDTH, 1).bias());
+        let mut lateral = level(n, stage, 1);
         if let Some(coarse) = above {
             let enlarged = n.resize(coarse, lateral.height, lateral.width);
             lateral = n.add_maps(lateral, enlarged);
         }
-        levels.insert(0, n.conv(lateral, Conv::new(WIDTH, 3).bias()));
+        levels.insert(0, level(n, lateral, 3));
         above = Some(lateral);
     }
     if let Some(&last) = levels.last() {

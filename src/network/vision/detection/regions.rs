@@ -157,11 +157,8 @@ fn stuff(n: &mut Layers, levels: &[Map], losses: &mut Vec<Tensor>) {
             x = n.group_norm(x, 32, true);
             x = n.act(x, Act::ReluCopy);
             if step < steps {
-                let (height, width) = if step + 1 == steps {
-                    (finest.height, finest.width)
-                } else {
-                    (2 * x.height, 2 * x.width)
-                };
+                let (height, width) =
+                    if step + 1 == steps { (finest.height, finest.width) } else { (2 * x.height, 2 * x.width) };
                 x = n.resize(x, height, width);
             }
         }

@@ -33,7 +33,8 @@ pub(super) fn write(n: &mut Layers, id: &str, pictures: Pictures) -> Option<()> 
     let mut x = n.pictures(3, pictures);
     let mut stages = Vec::new();
     for stage in 0..4 {
-        let patches = if stage == 0 { Conv::new(widths[0], 7).stride(4) } else { Conv::new(widths[stage], 3).stride(2) };
+        let patches =
+            if stage == 0 { Conv::new(widths[0], 7).stride(4) } else { Conv::new(widths[stage], 3).stride(2) };
         x = n.conv(x, patches.bias());
         x = copied(n, x);
         x = n.channel_norm(x);
