@@ -360,3 +360,112 @@ fn every_answer_reads_well() {
 fn chinese_name(c: char) -> bool {
     ('\u{4e00}'..='\u{9fff}').contains(&c)
 }
+
+#[test]
+fn what_is_said_of_a_paste_is_in_both_languages() {
+    use enough_gpu::advise::oom::{Cause, First, explain};
+    use enough_gpu::project::import::error::{Memory, Stage};
+    use enough_gpu::project::import::{Hints, Note, TextKind, read};
+    use enough_gpu::text::{doors, explained};
+
+    let both = |name: &str, say: &dyn Fn(Lang) -> String| {
+        let (zh, en) = (say(Lang::Zh), say(Lang::En));
+        check_setting(name, &zh);
+        assert!(!zh.contains('！') && !en.trim().is_empty(), "{name}: {zh} {en}");
+        check_english(name, &en);
+    };
+    for kind in [TextKind::Error, TextKind::Cards, TextKind::Model, TextKind::Script, TextKind::Unknown] {
+        check_words("kind", doors::text_kind(kind));
+    }
+    for memory in [Memory::Cuda, Memory::Main, Memory::Killed, Memory::SharedBetweenProcesses] {
+        check_words("memory", explained::what_ran_out(memory));
+    }
+    let bytes = Bytes(3 << 30);
+    let mut causes = vec![
+        Cause::Size,
+        Cause::OnePiece,
+        Cause::Fragments { unused: bytes },
+        Cause::Others { bytes, named: 0 },
+        Cause::Others { bytes, named: 3 },
+        Cause::Desktop { bytes },
+        Cause::SharedMemory { beyond: bytes },
+        Cause::Limit { allowed: bytes },
+        Cause::Room { free: bytes },
+        Cause::PieceLimit,
+        Cause::Workspace,
+        Cause::Later { step: 68, of: 186 },
+        Cause::MainMemory,
+        Cause::Killed,
+        Cause::SharedBetweenProcesses,
+        Cause::PagingFile,
+    ];
+    let stages =
+        [Stage::Loading, Stage::Encoding, Stage::Evaluation, Stage::Generation, Stage::Saving, Stage::Optimizer];
+    causes.extend(stages.map(Cause::Beside));
+    for cause in causes {
+        both("cause", &|lang| explained::cause(lang, cause));
+    }
+    for first in [
+        First::Fixes,
+        First::ExpandableSegments,
+        First::EndOthers,
+        First::FreeDesktop,
+        First::NoSharedMemory,
+        First::RaiseLimit,
+        First::NoPinnedMemory,
+        First::CapLength,
+        First::SmallEvaluation,
+        First::SaveLess,
+        First::EncodeFirst,
+        First::FewerSamples,
+        First::LoadLess,
+        First::SmallOptimizer,
+        First::LessMainMemory,
+        First::MoreShared,
+        First::LargerPagingFile,
+    ] {
+        both("first", &|lang| explained::first(first).0.text(lang).to_string());
+    }
+    let catalog = Catalog::bundled();
+    for note in [
+        Note::Cut { read: 1 << 23, of: 1 << 25 },
+        Note::SeveralKinds,
+        Note::OneOf("NVIDIA GeForce ...".into(), vec!["rtx-3090".into(), "rtx-4090".into()]),
+        Note::NamesMissing,
+        Note::UnknownCard("RTX 9090".into()),
+        Note::UnknownModel("somebody/model".into()),
+        Note::Slice("3g.20gb".into()),
+        Note::UnknownKind("NewModel".into()),
+        Note::Assumed(vec!["vocab_size"]),
+        Note::LanguagePartOnly,
+        Note::Parameters(7_615_616_512),
+        Note::ParametersOfSize(7_000_000_000),
+        Note::ShallowTable,
+        Note::Steps(1000),
+    ] {
+        both("note", &|lang| doors::note(lang, &note, &catalog));
+    }
+    let error = "CUDA out of memory. Tried to allocate 3.00 GiB (GPU 0; 7.79 GiB total capacity; 5.00 GiB already allocated; 1.00 GiB free; 6.00 GiB reserved in total by PyTorch)";
+    for text in [
+        error,
+        "CUDA out of memory",
+        "Killed process 7 (python) anon-rss:60356340kB out of memory",
+        "RESOURCE_EXHAUSTED: Used 19.20G of 15.48G hbm. Exceeded hbm capacity by 3.72G.",
+    ] {
+        let reading = read(text, Hints::pasted(&catalog));
+        let error = reading.error.unwrap_or_else(|| panic!("{text}"));
+        let explained = explain(&error, &Project::default(), &catalog);
+        both("amounts", &|lang| explained::amounts(lang, &error, &explained).join(lang.pick("", " ")));
+    }
+    let cards = read(
+        "|   0  NVIDIA GeForce RTX 3090     Off  | 00000000:01:00.0  On |\n|  0%   50C  | 21730MiB / 24576MiB |\n| Processes:\n|    0   N/A  N/A     90211      C   python3        21200MiB |",
+        Hints::pasted(&catalog),
+    );
+    let lines = |lang| doors::cards(lang, &cards.cards, &catalog);
+    assert!(lines(Lang::En)[1].contains("python3 20.7 GiB"), "{:?}", lines(Lang::En));
+    for line in lines(Lang::Zh) {
+        check_setting("cards", &line);
+    }
+    both("fill", &|lang| doors::fill(lang, 3));
+    both("place", &|lang| doors::place(lang, 12));
+}

@@ -254,7 +254,9 @@ fn others(error: &MemoryError) -> Option<(Cause, Bytes)> {
         let bytes = rest - CONTEXT;
         return Some((Cause::Others { bytes, named: 0 }, bytes));
     }
-    (rest > Bytes(GIB)).then_some((Cause::Desktop { bytes: rest }, rest))
+    // Windows draws on the card that trains.
+    let least = if error.windows { Bytes(GIB / 2) } else { Bytes(GIB) };
+    (rest > least).then_some((Cause::Desktop { bytes: rest }, rest))
 }
 
 const fn step(cause: Cause) -> First {
