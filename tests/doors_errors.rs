@@ -134,7 +134,7 @@ gement and PYTORCH_CUDA_ALLOC_CONF")
     case("Metal: others hold most", Memory::Metal, [Some(292.5), Some(27.20 * GIB), None, Some(9.57 * GIB), None],
         "MPS backend out of memory (MPS allocated: 9.57 GiB, other allocations: 17.35 GiB, max allowed: 27.20 GiB). Tried to allocate 292.50 MiB on private pool.")
         .first(First::EndOthers),
-    case("Metal on the shared pool", Memory::Metal, [Some(256.0 / 1048576.0), Some(18.13 * GIB), None, Some(16.0 * GIB), None],
+    case("Metal on the shared pool", Memory::Metal, [Some(256.0 / 1_048_576.0), Some(18.13 * GIB), None, Some(16.0 * GIB), None],
         "MPS backend out of memory (MPS allocated: 16.00 GB, other allocations: 3.31 GB, max allowed: 18.13 GB). Tried to allocate 256 bytes on shared pool."),
     case("the asynchronous allocator, as ComfyUI shows it", Memory::Cuda, [Some(1536.0), Some(4.0 * GIB), Some(0.0), Some(3.08 * GIB), None],
         "Error occurred when executing KSampler:
@@ -155,19 +155,19 @@ PyTorch limit (set by user-supplied memory fraction)
     case("Chinese, the newer form", Memory::Cuda, [Some(2.0 * GIB), Some(23.65 * GIB), Some(1.2 * GIB), Some(20.0 * GIB), Some(500.0)],
         "torch.OutOfMemoryError：CUDA 显存不足。尝试分配 2.00 GiB。GPU 0 的总容量为 23.65 GiB，其中 1.20 GiB 可用。包括非 PyTorch 内存在内，此进程已使用 22.00 GiB 内存。在已分配的内存中，20.00 GiB 由 PyTorch 分配，500.00 MiB 被 PyTorch 保留但未分配。")
         .card("rtx-4090"),
-    case("Paddle, translated", Memory::Paddle, [Some(50.0), None, Some(0.0), Some(11.999512 * GIB), None],
+    case("Paddle, translated", Memory::Paddle, [Some(50.0), None, Some(0.0), Some(11.999_512 * GIB), None],
         "GPU 0上出现内存不足错误。无法在GPU 0上分配50.000000MB内存，已分配11.999512 GB内存，可用内存仅为0.000000B。ResourceExhaustedError: Out of memory error on GPU 0. Cannot allocate 50.000000MB memory on GPU 0, 11.999512GB memory has been allocated and available memory is only 0.000000B."),
     // Other frameworks.
-    case("TensorFlow 1: a shape in place of a size", Memory::TensorFlow, [Some(64.0 * 2016.0 * 81.0 * 4.0 / 1048576.0), None, None, None, None],
+    case("TensorFlow 1: a shape in place of a size", Memory::TensorFlow, [Some(64.0 * 2016.0 * 81.0 * 4.0 / 1_048_576.0), None, None, None, None],
         "ResourceExhaustedError (see above for traceback): OOM when allocating tensor with shape[64,2016,9,9] and type float on /job:localhost/replica:0/task:0/device:GPU:0 by allocator GPU_0_bfc
      [[Node: SecondStageFeatureExtractor/cell_12/AvgPool_1 = AvgPool[T=DT_FLOAT]]]"),
-    case("TensorFlow 2 in small letters", Memory::TensorFlow, [Some(16.0 * 112.0 * 112.0 * 147.0 * 4.0 / 1048576.0), None, None, None, None],
+    case("TensorFlow 2 in small letters", Memory::TensorFlow, [Some(16.0 * 112.0 * 112.0 * 147.0 * 4.0 / 1_048_576.0), None, None, None, None],
         "resource exhausted: oom when allocating tensor with shape[16,112,112,147] and type float on /job:localhost/replica:0/task:0/device:gpu:0 by allocator gpu_0_bfc"),
     case("TensorFlow's driver", Memory::TensorFlow, [Some(32.0), None, None, None, None],
         "2019-07-21 23:23:06.228039: E tensorflow/stream_executor/cuda/cuda_driver.cc:828] failed to allocate 32.00M (33554432 bytes) from device: CUDA_ERROR_OUT_OF_MEMORY: out of memory"),
-    case("JAX", Memory::Jax, [Some(7_406_166_528.0 / 1048576.0), None, None, None, None],
+    case("JAX", Memory::Jax, [Some(7_406_166_528.0 / 1_048_576.0), None, None, None, None],
         "jaxlib.xla_extension.XlaRuntimeError: RESOURCE_EXHAUSTED: Out of memory while trying to allocate 7406166528 bytes."),
-    case("JAX in other words", Memory::Jax, [Some(20_029_400_304.0 / 1048576.0), None, None, None, None],
+    case("JAX in other words", Memory::Jax, [Some(20_029_400_304.0 / 1_048_576.0), None, None, None, None],
         "jaxlib.xla_extension.XlaRuntimeError: RESOURCE_EXHAUSTED: Out of memory allocating 20029400304 bytes."),
     case("XLA on a TPU", Memory::Jax, [None, Some(15.48 * GIB), None, None, None],
         "XlaRuntimeError: RESOURCE_EXHAUSTED: Ran out of memory in memory space hbm. Used 19.20G of 15.48G hbm. Exceeded hbm capacity by 3.72G."),

@@ -215,7 +215,7 @@ fn causes(error: &MemoryError, missing: Option<Bytes>) -> Vec<Cause> {
     }
     match error.stage {
         Some(stage) if !matches!(stage, Stage::Forward | Stage::Loss | Stage::Backward) => {
-            causes.push(Cause::Beside(stage))
+            causes.push(Cause::Beside(stage));
         }
         _ => {
             if let Some((step, of)) = error.step.filter(|(step, _)| *step > AFTER) {

@@ -98,7 +98,7 @@ fn of_line(line: &str, in_section: bool, own: bool) -> (Option<Bytes>, Option<By
 /// An amount with its unit, or a bare number of bytes.
 fn amount(text: &str) -> Option<Bytes> {
     let text = text.trim_start_matches([' ', ':', '=', '"', '\'', '>', '(', ')', '[', 'b', ']']);
-    let digits: String = text.chars().take_while(|c| c.is_ascii_digit()).collect();
+    let digits: String = text.chars().take_while(char::is_ascii_digit).collect();
     match digits.parse::<u64>() {
         Ok(bytes) if bytes > 1 << 28 => Some(Bytes(bytes)),
         _ => {
