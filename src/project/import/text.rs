@@ -124,11 +124,18 @@ pub fn clipped(text: &str) -> String {
 
 fn plain(raw: &str) -> String {
     let mut plain = String::with_capacity(raw.len());
-    let mut signs = raw.chars().peekable();
-    while let Some(sign) = signs.next() {
+    let mut rest = raw;
+    loop {
+        // What is plain already is most of it.
+        let run = rest.bytes().take_while(|byte| matches!(byte, b' '..=b'~' | b'\n')).count();
+        plain.push_str(rest.get(..run).unwrap_or_default());
+        rest = rest.get(run..).unwrap_or_default();
+        let mut signs = rest.chars();
+        let Some(sign) = signs.next() else { return plain };
+        rest = signs.as_str();
         match sign {
-            '\u{1b}' => escape(&mut signs),
-            '\r' if signs.peek() == Some(&'\n') => {}
+            '\u{1b}' => rest = escape(rest),
+            '\r' if rest.starts_with('\n') => {}
             // A progress bar that overwrites itself.
             '\r' | '\u{2028}' | '\u{2029}' => plain.push('\n'),
             '\u{feff}' | '\u{200b}' | '\0' => {}
@@ -138,16 +145,13 @@ fn plain(raw: &str) -> String {
             other => plain.push(other),
         }
     }
-    plain
 }
 
-/// Passes over what stands behind the escape sign of a terminal.
-fn escape(signs: &mut std::iter::Peekable<std::str::Chars<'_>>) {
-    if signs.next_if_eq(&'[').is_none() {
-        return;
-    }
-    while signs.next_if(|sign| matches!(sign, '0'..='?' | ' '..='/')).is_some() {}
-    signs.next_if(|sign| matches!(sign, '@'..='~'));
+/// What follows the escape sign of a terminal and the signs that belong to it.
+fn escape(rest: &str) -> &str {
+    let Some(rest) = rest.strip_prefix('[') else { return rest };
+    let rest = rest.trim_start_matches(|sign| matches!(sign, '0'..='?' | ' '..='/'));
+    rest.strip_prefix(|sign| matches!(sign, '@'..='~')).unwrap_or(rest)
 }
 
 /// The first amount of memory in a text, with the place behind it: `23.64 GiB`, `512 bytes`, `8.00GB`, `20,00 MiB`,
