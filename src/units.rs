@@ -3,6 +3,11 @@
 //! GiB is 2^30 bytes (what `nvidia-smi` and PyTorch call a "GB" on their labels), GB is 10^9 bytes (what disks,
 //! `torch.cuda` examples that divide by 1e9 and cloud bills mean).
 
+pub mod decimal;
+mod order;
+
+pub use order::sort;
+
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::iter::Sum;
@@ -118,7 +123,7 @@ pub fn significant(value: f64) -> String {
     } else {
         3
     };
-    format!("{value:.digits$}")
+    decimal::fixed(value, digits)
 }
 
 /// Floating-point operations (a multiply-accumulate counts as two).

@@ -10,6 +10,7 @@ use crate::catalog::{Catalog, Gpu, GpuFamily, Vendor};
 use crate::estimate::CARDS_PER_MACHINE;
 use crate::estimate::time::{has_fast_link, has_flash};
 use crate::project::Project;
+use crate::units::sort;
 use std::cmp::Ordering;
 
 /// Most cards that a plan may have.
@@ -179,8 +180,8 @@ pub(super) fn is_mainstream(project: &Project, gpu: &Gpu) -> bool {
     warnings(project, gpu, 1, None).iter().all(|w| !stops.contains(w))
 }
 
-fn rank(ranked: &mut [Ranked]) {
-    ranked.sort_by(Ranked::order);
+fn rank(ranked: &mut Vec<Ranked>) {
+    sort(ranked, Ranked::order);
     let candidates = || ranked.iter().enumerate().filter(|(_, r)| r.is_candidate());
     let least =
         |key: &dyn Fn(&Ranked) -> f64| candidates().min_by(|a, b| key(a.1).total_cmp(&key(b.1))).map(|(i, _)| i);
@@ -200,7 +201,7 @@ fn rank(ranked: &mut [Ranked]) {
     }
     mark_overpriced(ranked);
     short_list(ranked);
-    ranked.sort_by(|a, b| place(&a.choice).cmp(&place(&b.choice)).then_with(|| a.order(b)));
+    sort(ranked, |a, b| place(&a.choice).cmp(&place(&b.choice)).then_with(|| a.order(b)));
 }
 
 /// Marks rentals that no one should take: for no more an hour another does the run in half the time. A lone old offer is
@@ -209,7 +210,7 @@ fn mark_overpriced(ranked: &mut [Ranked]) {
     const HALF: f64 = 0.5;
     let offer = |r: &Ranked| Some((r.choice.rent?.per_hour.amount, r.choice.time?.run.hours()));
     let mut offers: Vec<(f64, f64)> = ranked.iter().filter(|r| r.is_candidate()).filter_map(offer).collect();
-    offers.sort_by(|a, b| a.0.total_cmp(&b.0));
+    sort(&mut offers, |a, b| a.0.total_cmp(&b.0));
     let mut shortest = f64::INFINITY;
     for (_, hours) in &mut offers {
         shortest = shortest.min(*hours);

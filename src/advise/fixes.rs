@@ -7,6 +7,7 @@ use super::search::{largest, mildest};
 use super::{FitPlan, Fix, FixKind, QualityRisk};
 use crate::catalog::{Architecture, Catalog, Domain, Gpu, GpuFamily};
 use crate::project::Project;
+use crate::units::sort;
 
 /// A change that saves less than this share of the need is not worth a line.
 const WORTHWHILE: f64 = 0.015;
@@ -74,7 +75,7 @@ impl<'a> Bench<'a> {
             .chain(self.more_cards(project))
             .filter_map(|knob| Some((knob.level, self.best(project, before, &knob)?)))
             .collect();
-        fixes.sort_by(|(a_level, a), (b_level, b)| {
+        sort(&mut fixes, |(a_level, a), (b_level, b)| {
             let speed = |f: &Fix| f.slower.unwrap_or(1.0);
             (a_level, a.risk, !a.fits)
                 .cmp(&(b_level, b.risk, !b.fits))

@@ -5,7 +5,7 @@ use super::warnings::{OLDEST_CURRENT, bar, lacks_bf16};
 use super::{FreeChoice, Restriction};
 use crate::catalog::{Catalog, FreeTier, Gpu, Vendor};
 use crate::project::Project;
-use crate::units::{Bytes, Currency};
+use crate::units::{Bytes, Currency, decimal, sort};
 
 /// More sittings than this are no plan.
 const MOST_SESSIONS: f64 = 8.0;
@@ -26,7 +26,7 @@ const RESTRICTIONS: [(&str, Restriction); 5] = [
 pub(super) fn free(memo: &Memo<'_>, project: &Project, catalog: &Catalog) -> Vec<FreeChoice> {
     let mut found: Vec<FreeChoice> =
         catalog.free.iter().filter_map(|tier| choice(memo, project, catalog, tier)).collect();
-    found.sort_by(|a, b| {
+    sort(&mut found, |a, b| {
         let key = |c: &FreeChoice| (c.tight, c.restriction.is_some(), c.away, c.sessions, c.rough);
         key(a).cmp(&key(b)).then(a.hours.unwrap_or(0.0).total_cmp(&b.hours.unwrap_or(0.0)))
     });
@@ -100,7 +100,7 @@ impl Quota {
             return None;
         }
         let digits = words.find(|c: char| c.is_ascii_digit())?;
-        let hours = words[digits..].chars().take_while(char::is_ascii_digit).collect::<String>().parse().ok()?;
+        let hours = decimal::read(&words[digits..].chars().take_while(char::is_ascii_digit).collect::<String>())?;
         let every_h = match tier.period {
             "day" => Some(24.0),
             "week" => Some(24.0 * 7.0),

@@ -7,7 +7,7 @@ use super::{CardChoice, FreeChoice, Pick};
 use crate::catalog::{Catalog, Gpu, Vendor};
 use crate::estimate::CARDS_PER_MACHINE;
 use crate::project::Project;
-use crate::units::Money;
+use crate::units::{Money, sort};
 
 /// A card that is bought comes by post: two days. A judgement.
 const DELIVERY_H: f64 = 48.0;
@@ -263,7 +263,7 @@ fn elsewhere(terms: &Terms<'_>, gpu: &Gpu, choice: &CardChoice, foreign: bool, a
 /// The plans that no other beats in both time and money, the cheapest first.
 fn front(all: &[Plan]) -> Vec<Plan> {
     let mut sorted: Vec<&Plan> = all.iter().collect();
-    sorted.sort_by(|a, b| a.cost.amount.total_cmp(&b.cost.amount).then(a.wait.total_cmp(&b.wait)));
+    sort(&mut sorted, |a, b| a.cost.amount.total_cmp(&b.cost.amount).then(a.wait.total_cmp(&b.wait)));
     let mut soonest = f64::INFINITY;
     let mut front = Vec::new();
     for plan in sorted {

@@ -1,6 +1,6 @@
 //! The memory bar and its table.
 
-use super::geometry::{WIDTH, bar, percent};
+use super::geometry::{WIDTH, bar, percent, tenths};
 use super::live::{part as live, when};
 use super::page::{Page, page};
 use super::term::term;
@@ -44,18 +44,18 @@ fn picture(page: Page, memory: &MemoryEstimate, capacity: Option<Bytes>) -> AnyV
         .segments
         .iter()
         .map(|s| {
-            view! { <rect class=format!("part {}", part_id(s.part)) x=s.x y="0" width=s.width height="28" /> }
+            view! { <rect class=format!("part {}", part_id(s.part)) x=tenths(s.x) y="0" width=tenths(s.width) height="28" /> }
                 .into_any()
         })
         .collect();
     let over = bar.beyond.map(|(from, width)| {
-        view! { <div class="over" style=format!("left:{from:.2}%;width:{width:.2}%")></div> }
+        view! { <div class="over" style=format!("left:{}%;width:{}%", tenths(from), tenths(width))></div> }
     });
     let needed = memory.card;
     let limit = capacity.zip(bar.limit).map(|(bytes, x)| {
         let side = if percent(x) > 60.0 { "mark limit left" } else { "mark limit" };
         view! {
-            <span class=side style=format!("left:{:.2}%", percent(x))>
+            <span class=side style=format!("left:{}%", tenths(percent(x)))>
                 <span class="what">{labels::YOUR_CARD.text(lang)}</span>
                 <b>{bytes.to_string()}</b>
             </span>
@@ -66,16 +66,16 @@ fn picture(page: Page, memory: &MemoryEstimate, capacity: Option<Bytes>) -> AnyV
         <div class="bar" data-testid="memory-bar">
             <div class="above">{limit}</div>
             <div class="track">
-            <svg viewBox=format!("0 0 {WIDTH} 28") preserveAspectRatio="none" aria-hidden="true">
-                <rect class="ground" x="0" y="0" width=WIDTH height="28" />
+            <svg viewBox=format!("0 0 {} 28", tenths(WIDTH)) preserveAspectRatio="none" aria-hidden="true">
+                <rect class="ground" x="0" y="0" width=tenths(WIDTH) height="28" />
                 {segments}
                 <path class="band" d=bar.whisker />
-                {bar.limit.map(|x| view! { <line class="limit" x1=x x2=x y1="0" y2="28" /> })}
+                {bar.limit.map(|x| view! { <line class="limit" x1=tenths(x) x2=tenths(x) y1="0" y2="28" /> })}
             </svg>
             {over}
             </div>
             <div class="below">
-                <span class=peak_side style=format!("left:{:.2}%", percent(bar.end))>
+                <span class=peak_side style=format!("left:{}%", tenths(percent(bar.end)))>
                     <span class="what">{labels::PEAK.text(lang)}</span>
                     <b>{needed.to_string()}</b>
                     <span class="band-word">{numbers::band(memory.band)}</span>

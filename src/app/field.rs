@@ -6,6 +6,7 @@ use super::page::{Page, page};
 use crate::advise;
 use crate::project::{Field, Kind, choices, fields, number};
 use crate::text;
+use crate::units::decimal;
 use leptos::prelude::*;
 
 /// The field's name in ids and attributes: `micro-batch`.
@@ -84,7 +85,7 @@ fn understood(page: Page, field: Field) -> Option<String> {
     let value = page.project.with(|p| fields::get(p, field));
     let value = number::parse(&value, number::Kilo::Thousand).ok()?;
     let shown = text::numbers::plain(value);
-    let same = raw.trim() == shown || raw.trim().parse() == Ok(value);
+    let same = raw.trim() == shown || decimal::read(raw.trim()) == Some(value);
     (!same).then(|| format!("= {shown}"))
 }
 

@@ -2,6 +2,7 @@
 
 use crate::estimate::{MemoryEstimate, Moment, Part, TimelinePoint};
 use crate::units::Bytes;
+use crate::units::decimal::fixed;
 
 /// Width of the drawings in their own units.
 pub(super) const WIDTH: f64 = 1000.0;
@@ -58,7 +59,13 @@ pub(super) fn bar(memory: &MemoryEstimate, capacity: Option<Bytes>) -> Bar {
 
 /// A line from one end to the other with a short stroke across each end.
 fn whisker(from: f64, to: f64) -> String {
-    format!("M{from:.1} 9v10M{from:.1} 14H{to:.1}M{to:.1} 9v10")
+    let (from, to) = (tenths(from), tenths(to));
+    format!("M{from} 9v10M{from} 14H{to}M{to} 9v10")
+}
+
+/// A length as it stands in a picture: to a tenth.
+pub(super) fn tenths(length: f64) -> String {
+    fixed(length, 1)
 }
 
 /// A place as a percentage of the width.
@@ -103,8 +110,8 @@ pub(super) fn timeline(points: &[TimelinePoint], capacity: Option<Bytes>) -> Tim
         .enumerate()
         .filter(|(at, _)| points.iter().any(|p| p.parts.get(*at).is_some_and(|b| b.0 > 0)))
         .map(|(at, part)| {
-            let top = points.iter().map(|p| format!("{:.1},{:.1} ", x(p.at), y(below(p, at + 1))));
-            let bottom = points.iter().rev().map(|p| format!("{:.1},{:.1} ", x(p.at), y(below(p, at))));
+            let top = points.iter().map(|p| format!("{},{} ", tenths(x(p.at)), tenths(y(below(p, at + 1)))));
+            let bottom = points.iter().rev().map(|p| format!("{},{} ", tenths(x(p.at)), tenths(y(below(p, at)))));
             (part, top.chain(bottom).collect())
         })
         .collect();

@@ -2,7 +2,7 @@
 
 use crate::catalog::{Catalog, Domain, Gpu, Model, Preset};
 use crate::project::{CustomModel, Field, fields, search};
-use crate::text::numbers::counted;
+use crate::text::numbers::{counted, whole};
 use crate::text::{
     Lang, accelerator_family, both, card_called, featured, labels, model_called, preset_group, says_no_gpu,
 };
@@ -101,7 +101,7 @@ fn best(lang: Lang, items: Vec<Item>) -> Vec<Group> {
 
 fn card(lang: Lang, gpu: &Gpu) -> Item {
     let name = card_called(lang, gpu);
-    let memory = format!("{:.0} GB", gpu.memory.gib());
+    let memory = format!("{} GB", whole(gpu.memory.gib()));
     // Most names say their memory.
     let detail = if name.contains(&memory) { String::new() } else { memory };
     Item { id: gpu.id.to_string(), name, detail }

@@ -1,7 +1,7 @@
 //! The course of one training step.
 
 use super::bar::part_id;
-use super::geometry::{HEIGHT, WIDTH, percent, timeline};
+use super::geometry::{HEIGHT, WIDTH, percent, tenths, timeline};
 use super::live::{part, when};
 use super::page::{Page, page};
 use crate::advise::Advice;
@@ -61,14 +61,16 @@ fn picture(page: Page, advice: &Advice, points: &[TimelinePoint]) -> AnyView {
         .phases
         .iter()
         .skip(1)
-        .map(|p| view! { <line class="bound" x1=p.from x2=p.from y1="0" y2=HEIGHT /> }.into_any())
+        .map(|p| {
+            view! { <line class="bound" x1=tenths(p.from) x2=tenths(p.from) y1="0" y2=tenths(HEIGHT) /> }.into_any()
+        })
         .collect();
     let names: Vec<AnyView> = drawn
         .phases
         .iter()
         .filter(|p| p.to - p.from > WIDTH * 0.06)
         .map(|p| {
-            let style = format!("left:{:.2}%;width:{:.2}%", percent(p.from), percent(p.to - p.from));
+            let style = format!("left:{}%;width:{}%", tenths(percent(p.from)), tenths(percent(p.to - p.from)));
             view! { <span style=style>{text::moment(p.moment).text(lang)}</span> }.into_any()
         })
         .collect();
@@ -76,14 +78,14 @@ fn picture(page: Page, advice: &Advice, points: &[TimelinePoint]) -> AnyView {
     view! {
         <figure>
             <svg
-                viewBox=format!("0 0 {WIDTH} {HEIGHT}")
+                viewBox=format!("0 0 {} {}", tenths(WIDTH), tenths(HEIGHT))
                 preserveAspectRatio="none"
                 role="img"
                 aria-label=summary.clone()
             >
                 {areas}
                 {bounds}
-                {drawn.limit.map(|y| view! { <line class="limit" x1="0" x2=WIDTH y1=y y2=y /> })}
+                {drawn.limit.map(|y| view! { <line class="limit" x1="0" x2=tenths(WIDTH) y1=tenths(y) y2=tenths(y) /> })}
             </svg>
             <div class="phases" aria-hidden="true">{names}</div>
             <figcaption>{summary}</figcaption>

@@ -7,7 +7,7 @@ use super::{
     Place, Precision, PriceKind, Project, Sharding, prices,
 };
 use crate::catalog::{Catalog, Gpu};
-use crate::units::{Currency, Money};
+use crate::units::{Currency, Money, decimal};
 
 /// The id that stands for "I have no GPU" in the field [`Field::Gpu`].
 pub const NO_GPU: &str = "none";
@@ -258,7 +258,7 @@ fn card_price(project: &Project, kind: PriceKind) -> String {
 /// At most four decimals and no trailing zeros: `2.1`, `400`.
 fn short(value: f64) -> String {
     let rounded = (value * 1e4).round() / 1e4;
-    if rounded == 0.0 && value != 0.0 { value.to_string() } else { rounded.to_string() }
+    decimal::short(if rounded == 0.0 { value } else { rounded })
 }
 
 /// Reads what was typed into a field and sets it. On an error the project is as before.
@@ -475,7 +475,7 @@ pub const fn currency_id(currency: Currency) -> &'static str {
 
 /// A card by its id or by a name that can mean nothing else.
 fn find_gpu<'a>(raw: &str, catalog: &'a Catalog) -> Option<&'a Gpu> {
-    let same = |name: &str| !raw.is_empty() && name.to_lowercase() == raw.to_lowercase();
+    let same = |name: &str| !raw.is_empty() && name.eq_ignore_ascii_case(raw);
     let named = |g: &&Gpu| same(g.name) || same(g.short_name());
     catalog.gpu(raw).or_else(|| catalog.gpus.iter().find(named)).or_else(|| catalog.resolve_gpu(raw))
 }

@@ -26,6 +26,7 @@ use super::fields::{self, CUSTOM_MODEL, CUSTOM_NETWORK, FieldError, NO_GPU};
 use super::{Applied, Choice, Field, Measurement, Meter, Project, Typed, apply};
 use crate::catalog::Catalog;
 use crate::units::Currency;
+use crate::units::decimal;
 use std::fmt::Write as _;
 
 /// One list for both directions; a field without a key does not compile.
@@ -368,13 +369,13 @@ fn exact(project: &Project, field: Field) -> String {
         Field::AudioSeconds => project.audio_seconds,
         Field::BlockSwap => project.block_swap,
         Field::Epochs => project.epochs,
-        Field::BudgetLimit => return project.budget.limit.map(|limit| limit.to_string()).unwrap_or_default(),
+        Field::BudgetLimit => return project.budget.limit.map(decimal::short).unwrap_or_default(),
         // Written where it is another card than the person's own.
         Field::PriceCard => return project.prices.card.clone(),
         Field::Gpu if project.hardware.no_gpu => return NO_GPU.to_string(),
         _ => return fields::get(project, field),
     };
-    value.to_string()
+    decimal::short(value)
 }
 
 fn is_known(key: &str) -> bool {

@@ -1,5 +1,7 @@
 //! Reads a number the way people type one: full-width digits, `1,024`, `1,5`, `2k`, `1e4`, `2^20`, `2 万`, `50 %`.
 
+use crate::units::decimal::read;
+
 /// Why a text is not a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NotNumber {
@@ -186,8 +188,8 @@ fn decimal(text: &str) -> Option<f64> {
         return None;
     }
     match exponent {
-        Some(e) => format!("{cleaned}e{e}").parse().ok(),
-        None => cleaned.parse().ok(),
+        Some(e) => read(&format!("{cleaned}e{e}")),
+        None => read(&cleaned),
     }
 }
 

@@ -1,6 +1,7 @@
 //! Finds projects by words in their names, and names what comes closest to a text that named nothing.
 
 use crate::catalog::{Catalog, Gpu, Model, Preset};
+use crate::units::sort;
 
 /// Suggestions beside an unknown name.
 const SUGGESTIONS: usize = 3;
@@ -68,7 +69,7 @@ pub fn rank_presets<'a>(
     };
     let mut found: Vec<_> = catalog.presets.iter().filter_map(|p| holds(&p)).collect();
     if !found.is_empty() {
-        found.sort_by_key(|(length, _)| *length);
+        sort(&mut found, |a, b| a.0.cmp(&b.0));
         return found.into_iter().map(|(_, preset)| preset).collect();
     }
     alike(text, catalog.presets.iter(), |p| [p.name_zh, p.name_en, p.model], ALL)
@@ -84,13 +85,13 @@ fn alike<'a, T>(
     let wanted = pairs(text);
     let score = |row: &'a T| names(row).iter().map(|n| likeness(&wanted, &pairs(n))).fold(0.0, f64::max);
     let mut scored: Vec<_> = rows.map(|row| (score(row), row)).filter(|(s, _)| *s > ALIKE).collect();
-    scored.sort_by(|a, b| b.0.total_cmp(&a.0));
+    sort(&mut scored, |a, b| b.0.total_cmp(&a.0));
     scored.into_iter().take(limit).map(|(_, row)| row).collect()
 }
 
-/// Lower case without separators.
+/// Lower case without separators. Of other scripts every sign is a letter.
 fn plain(text: &str) -> String {
-    text.to_ascii_lowercase().chars().filter(|c| c.is_alphanumeric() || *c == '.').collect()
+    text.to_ascii_lowercase().chars().filter(|c| c.is_ascii_alphanumeric() || !c.is_ascii() || *c == '.').collect()
 }
 
 /// Neighbouring characters, without case and separators.

@@ -1,7 +1,7 @@
 //! Why not this card, cards side by side, the project grown.
 
 use super::money::{plan_card, plan_cost, plan_way};
-use super::numbers::{about_hours, counted, hours, money, percent, plain};
+use super::numbers::{about_hours, counted, hours, money, percent, plain, whole};
 use super::{Lang, Message, both, say};
 use crate::advise::{Against, CardBar, Cooling, Growth, Plan, Side};
 use crate::catalog::{Catalog, Gpu, GpuFamily};
@@ -199,7 +199,7 @@ pub fn side_lines(lang: Lang, sides: &[Side], catalog: &Catalog) -> Vec<Line> {
         line(both!("新卡价", "New"), &|s, _| {
             s.choice.as_ref().and_then(|c| c.buy).and_then(|b| Some(money(lang, b.new?, b.rough))).unwrap_or_else(none)
         }),
-        line(both!("显存", "Memory"), &|_, g| format!("{:.0} GB {}", g.memory.gib(), g.memory_type)),
+        line(both!("显存", "Memory"), &|_, g| format!("{} GB {}", whole(g.memory.gib()), g.memory_type)),
         line(both!("显存带宽", "Bandwidth"), &|_, g| format!("{} GB/s", plain(g.bandwidth_gb_s.round()))),
         line(both!("bf16", "bf16"), &|_, g| {
             g.rates.bf16.map_or_else(|| say!(lang, "不支持", "none"), |r| format!("{} TFLOPS", significant(r)))

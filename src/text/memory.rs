@@ -5,7 +5,7 @@ use super::{Lang, Message, both, say};
 use crate::catalog::{Architecture, Catalog};
 use crate::estimate::{EstimateMethod, MemoryEstimate, Moment, Part};
 use crate::project::{Method, Project};
-use crate::units::Bytes;
+use crate::units::{Bytes, sort};
 
 /// The name of a part.
 pub const fn part(part: Part) -> Message {
@@ -89,7 +89,7 @@ pub fn why(lang: Lang, project: &Project, memory: &MemoryEstimate, catalog: &Cat
     let total = memory.card.0.max(1) as f64;
     let mut parts: Vec<(Part, Bytes)> =
         Part::ALL.into_iter().filter(|p| *p != Part::Overhead).map(|p| (p, memory.part(p))).collect();
-    parts.sort_by_key(|(_, bytes)| std::cmp::Reverse(*bytes));
+    sort(&mut parts, |(_, a), (_, b)| b.cmp(a));
     let Some((part, bytes)) = parts.first().copied() else { return String::new() };
     let when = when(memory.moment).text(lang);
     let (name, share) = (named(lang, part), percent(bytes.0 as f64 / total));

@@ -225,7 +225,7 @@ fn named(lang: Lang, kind: FixKind) -> String {
 fn uncapital(text: &str) -> String {
     let mut letters = text.chars();
     // An abbreviation keeps its capitals.
-    if text.chars().nth(1).is_some_and(char::is_uppercase) {
+    if text.chars().nth(1).is_some_and(|letter| letter.is_ascii_uppercase()) {
         return text.to_string();
     }
     letters.next().map(|first| std::iter::once(first.to_ascii_lowercase()).chain(letters).collect()).unwrap_or_default()

@@ -1,11 +1,11 @@
 //! Figures as people read them: three significant digits, a unit, a date.
 
 use super::{Lang, say};
-use crate::units::{Currency, Money, significant};
+use crate::units::{Currency, Money, decimal, significant};
 
 /// A whole number with thousands separators: `1,048,576`.
 pub fn whole(value: f64) -> String {
-    let digits = format!("{:.0}", value.abs());
+    let digits = decimal::fixed(value.abs(), 0);
     let mut text = String::new();
     for (at, digit) in digits.chars().enumerate() {
         if at > 0 && (digits.len() - at).is_multiple_of(3) {
@@ -18,7 +18,7 @@ pub fn whole(value: f64) -> String {
 
 /// A number as a field shows it: whole numbers with separators, others as short as they are.
 pub fn plain(value: f64) -> String {
-    if value.fract() == 0.0 { whole(value) } else { format!("{value}") }
+    if value.fract() == 0.0 { whole(value) } else { decimal::short(value) }
 }
 
 /// A count with three significant digits: `15.2 万`, `7.62 亿` in Chinese, `152K`, `7.62B` in English.
@@ -69,7 +69,7 @@ pub fn hours(lang: Lang, hours: f64) -> String {
         return say!(lang, "不到 1 分钟", "under a minute");
     }
     if minutes < 59.5 {
-        let n = format!("{minutes:.0}");
+        let n = decimal::fixed(minutes, 0);
         return say!(lang, "{n} 分钟", "{n} min");
     }
     if hours < 48.0 {
@@ -105,13 +105,13 @@ pub fn significant_hours(lang: Lang, hours: f64) -> String {
 
 /// Two significant digits: an estimate of time knows no more.
 fn two(value: f64) -> String {
-    if value < 9.95 { format!("{value:.1}") } else { format!("{value:.0}") }
+    decimal::fixed(value, u32::from(value < 9.95))
 }
 
 /// A share as percent: `25%`.
 pub fn percent(share: f64) -> String {
     let value = share * 100.0;
-    if value > 0.0 && value < 0.95 { format!("{value:.1}%") } else { format!("{value:.0}%") }
+    format!("{}%", decimal::fixed(value, u32::from(value > 0.0 && value < 0.95)))
 }
 
 /// An error band: `±8%`.
@@ -130,7 +130,7 @@ pub fn money(lang: Lang, money: Money, rough: bool) -> String {
     } else if money.amount > 0.0 && money.amount < 0.01 {
         "0.01".to_string()
     } else if money.amount < 99.5 {
-        format!("{:.2}", money.amount)
+        decimal::fixed(money.amount, 2)
     } else {
         rounded(money.amount)
     };

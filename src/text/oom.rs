@@ -3,6 +3,7 @@
 use super::{Lang, say};
 use crate::advise::OutOfMemory;
 use crate::catalog::Vendor;
+use crate::units::decimal::fixed;
 use crate::units::{Bytes, GIB, MIB};
 
 /// The message in the shape that `PyTorch` prints on a card of this maker (`c10/cuda/CUDACachingAllocator.cpp`,
@@ -62,11 +63,11 @@ fn size(bytes: Bytes) -> String {
     if bytes.0 <= 1024 {
         format!("{} bytes", bytes.0)
     } else if bytes.0 <= MIB {
-        format!("{:.2} KiB", value / 1024.0)
+        format!("{} KiB", fixed(value / 1024.0, 2))
     } else if bytes.0 <= GIB {
-        format!("{:.2} MiB", bytes.mib())
+        format!("{} MiB", fixed(bytes.mib(), 2))
     } else {
-        format!("{:.2} GiB", bytes.gib())
+        format!("{} GiB", fixed(bytes.gib(), 2))
     }
 }
 

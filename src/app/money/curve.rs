@@ -4,6 +4,7 @@ use super::front::{axes, grid, place};
 use super::picture::{self, HEIGHT, WIDTH};
 use super::select;
 use crate::advise::{Pick, Plans, RentOrBuy, Way, rent_or_buy};
+use crate::app::geometry::tenths;
 use crate::app::live::{part, when, words};
 use crate::app::page::{Page, page};
 use crate::text::{self, Lang, labels};
@@ -106,7 +107,7 @@ fn draw(page: Page, lang: Lang, case: &RentOrBuy) -> AnyView {
         <ul class="key" aria-hidden="true">{key}</ul>
         <div class="plot" role="img" aria-label=text::curve_alt(lang, case, page.catalog) data-testid="curve">
             <div class="field-of-dots">
-                <svg viewBox=format!("0 0 {WIDTH} {HEIGHT}") preserveAspectRatio="none" aria-hidden="true">
+                <svg viewBox=format!("0 0 {} {}", tenths(WIDTH), tenths(HEIGHT)) preserveAspectRatio="none" aria-hidden="true">
                     {grid(&drawn.hours, &drawn.money)}
                     {lines}
                 </svg>

@@ -3,6 +3,7 @@
 use super::pick_id;
 use super::picture::{self, Dot, HEIGHT, Mark, WIDTH};
 use crate::advise::{Plans, Way};
+use crate::app::geometry::tenths;
 use crate::app::live::{part, when};
 use crate::app::page::{Page, page};
 use crate::text::{self, Lang, labels, numbers};
@@ -58,7 +59,7 @@ fn draw(page: Page, lang: Lang, plans: &Plans) -> AnyView {
     view! {
         <div class="plot" role="img" aria-label=text::front_alt(lang, plans, page.catalog) data-testid="front">
             <div class="field-of-dots">
-                <svg viewBox=format!("0 0 {WIDTH} {HEIGHT}") preserveAspectRatio="none" aria-hidden="true">
+                <svg viewBox=format!("0 0 {} {}", tenths(WIDTH), tenths(HEIGHT)) preserveAspectRatio="none" aria-hidden="true">
                     {grid(&drawn.hours, &drawn.money)}
                     <path class="line" d=drawn.line.clone() />
                 </svg>
@@ -77,12 +78,12 @@ fn draw(page: Page, lang: Lang, plans: &Plans) -> AnyView {
 /// Lines behind the picture.
 pub(super) fn grid(across: &[Mark], up: &[Mark]) -> Vec<AnyView> {
     let vertical = across.iter().map(|m| {
-        let x = m.at / 100.0 * WIDTH;
-        view! { <line class="grid" x1=x x2=x y1="0" y2=HEIGHT /> }.into_any()
+        let x = tenths(m.at / 100.0 * WIDTH);
+        view! { <line class="grid" x1=x.clone() x2=x y1="0" y2=tenths(HEIGHT) /> }.into_any()
     });
     let level = up.iter().map(|m| {
-        let y = m.at / 100.0 * HEIGHT;
-        view! { <line class="grid" x1="0" x2=WIDTH y1=y y2=y /> }.into_any()
+        let y = tenths(m.at / 100.0 * HEIGHT);
+        view! { <line class="grid" x1="0" x2=tenths(WIDTH) y1=y.clone() y2=y /> }.into_any()
     });
     vertical.chain(level).collect()
 }
@@ -97,17 +98,17 @@ pub(super) fn axes(
 ) -> Vec<AnyView> {
     let hours = across.iter().map(|m| {
         let shown = if durations { numbers::hours(lang, m.value) } else { numbers::about(lang, m.value) };
-        view! { <span class="mark-x" style=format!("left:{:.1}%", m.at)>{shown}</span> }.into_any()
+        view! { <span class="mark-x" style=format!("left:{}%", tenths(m.at))>{shown}</span> }.into_any()
     });
     let money = up.iter().map(|m| {
         let shown = numbers::round_money(lang, Money { amount: m.value, currency });
-        view! { <span class="mark-y" style=format!("top:{:.1}%", m.at)>{shown}</span> }.into_any()
+        view! { <span class="mark-y" style=format!("top:{}%", tenths(m.at))>{shown}</span> }.into_any()
     });
     hours.chain(money).collect()
 }
 
 pub(super) fn place(x: f64, y: f64) -> String {
-    format!("left:{x:.1}%;top:{y:.1}%")
+    format!("left:{}%;top:{}%", tenths(x), tenths(y))
 }
 
 fn dot(dot: &Dot, kind: &'static str, pick: Option<&'static str>, title: String) -> AnyView {

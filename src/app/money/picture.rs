@@ -1,6 +1,7 @@
 //! Where things stand in the pictures about money: shares of the drawing, worked out apart from the views.
 
 use crate::advise::{CostPoint, Pick, Plan, Plans, RentOrBuy, Way};
+use crate::app::geometry::tenths;
 
 /// Width and height of the drawings in their own units.
 pub(super) const WIDTH: f64 = 1000.0;
@@ -109,7 +110,8 @@ pub(super) fn places(plans: &Plans) -> Vec<(Pick, Dot)> {
 fn steps(dots: &[Dot]) -> String {
     let step = |(at, dot): (usize, &Dot)| {
         let (x, y) = (dot.x / 100.0 * WIDTH, dot.y / 100.0 * HEIGHT);
-        if at == 0 { format!("M{x:.1} {y:.1}") } else { format!("V{y:.1}H{x:.1}") }
+        let (x, y) = (tenths(x), tenths(y));
+        if at == 0 { format!("M{x} {y}") } else { format!("V{y}H{x}") }
     };
     dots.iter().enumerate().map(step).collect::<Vec<_>>().concat()
 }
@@ -144,7 +146,8 @@ pub(super) fn curve(r: &RentOrBuy) -> Curve {
     let (x, y) = (|hours: f64| hours / end * 100.0, |amount: f64| 100.0 - amount / top * 100.0);
     let line = |cost: Cost| {
         let place = |p: &CostPoint| Some((x(p.hours) / 100.0 * WIDTH, y(cost(p)?) / 100.0 * HEIGHT));
-        let points: Vec<String> = r.points.iter().filter_map(place).map(|(x, y)| format!("{x:.1},{y:.1}")).collect();
+        let points: Vec<String> =
+            r.points.iter().filter_map(place).map(|(x, y)| format!("{},{}", tenths(x), tenths(y))).collect();
         points.join(" ")
     };
     let drawn = ways.into_iter().filter(|(_, cost)| r.points.iter().all(|p| cost(p).is_some()));

@@ -19,7 +19,7 @@ mod vision_language;
 use super::{CannotEstimate, MemoryEstimate, TimelinePoint};
 use crate::catalog::{Architecture, Gpu, Model};
 use crate::project::{Checkpointing, Field, Method, Precision, Project};
-use crate::units::{Bytes, Flops};
+use crate::units::{Bytes, Flops, decimal};
 pub use network::network;
 use phases::Pieces;
 use program::Planned;
@@ -188,5 +188,5 @@ fn weights(project: &Project, parameters: f64, trained: f64, casts: f64, factore
 
 /// All numbers of a printed shape such as `320-640-1280`, `4+4` or `19 double + 38 single`.
 fn numbers(printed: &str) -> Vec<f64> {
-    printed.split(|c: char| !(c.is_ascii_digit() || c == '.')).filter_map(|word| word.parse().ok()).collect()
+    printed.split(|c: char| !(c.is_ascii_digit() || c == '.')).filter_map(decimal::read).collect()
 }

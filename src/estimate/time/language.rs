@@ -5,6 +5,7 @@ use crate::catalog::{LanguageKind, LanguageModel};
 use crate::project::{
     Attention, BaseFormat, Checkpointing, LoraTargets, LossKernel, Method, Objective, Precision, Project,
 };
+use crate::units::decimal;
 
 /// Bytes that norms, residuals, rotary embedding, activation function and casts move for one token and layer, forward
 /// and backward together, for each element of the residual stream and of the MLP (16 bit; fitted on MPT, whose MLP is
@@ -104,7 +105,7 @@ pub(super) fn rough_size(l: &LanguageModel) -> u64 {
 /// for one that sees all.
 fn window(grammar: &str, sequence: f64) -> f64 {
     let Some((_, rest)) = grammar.split_once("sliding:") else { return sequence };
-    let digits = |s: &str| s.chars().take_while(char::is_ascii_digit).collect::<String>().parse::<f64>().ok();
+    let digits = |s: &str| decimal::read(&s.chars().take_while(char::is_ascii_digit).collect::<String>());
     let Some(width) = digits(rest) else { return sequence };
     let (narrow, wide) = rest
         .split_once('/')

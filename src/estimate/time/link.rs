@@ -2,6 +2,7 @@
 
 use crate::catalog::{Gpu, GpuFamily, Vendor};
 use crate::project::{CARDS_PER_MACHINE, Interconnect, Network, Sharding, Wires};
+use crate::units::decimal;
 
 /// Share of a link's one-way rate that an all-reduce reaches. `NVLink` 4: 396 of 450 GB/s for a copy
 /// (stas00/ml-engineering, network), somewhat less for a ring.
@@ -33,8 +34,8 @@ pub(super) fn pcie(gpu: &Gpu) -> f64 {
 /// The same in a slot of so many lanes.
 fn slot(gpu: &Gpu, most: f64) -> f64 {
     let (generation, lanes) = gpu.pcie.split_once('x').unwrap_or(("4.0", "16"));
-    let generation: f64 = generation.trim().parse().unwrap_or(4.0);
-    let lanes: f64 = lanes.trim().parse().unwrap_or(16.0);
+    let generation: f64 = decimal::read(generation.trim()).unwrap_or(4.0);
+    let lanes: f64 = decimal::read(lanes.trim()).unwrap_or(16.0);
     1.97e9 * lanes.min(most) * (generation - 4.0).exp2()
 }
 

@@ -5,6 +5,7 @@ use super::workload::{Backward, Workload, arithmetic, traffic_of};
 use crate::catalog::{DiffusionModel, Domain, Model, OtherModel, VisionModel};
 use crate::estimate::measured::{self, TABLE_COLUMNS};
 use crate::project::{BaseFormat, Checkpointing, CustomNetwork, Method, Precision, Project};
+use crate::units::decimal;
 
 /// Bytes moved for each output of a convolution, forward and backward with its norm and activation (16 bit; fitted).
 const CONVOLUTION_BYTES: f64 = 86.0;
@@ -72,7 +73,7 @@ fn first(cell: &str) -> Option<f64> {
         .take_while(|c| c.is_ascii_digit() || *c == ',' || *c == '.')
         .filter(|c| *c != ',')
         .collect();
-    digits.trim_end_matches('.').parse().ok()
+    decimal::read(digits.trim_end_matches('.'))
 }
 
 /// Sum of the numbers in a cell like `19+38`.

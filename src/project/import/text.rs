@@ -3,6 +3,7 @@
 
 use super::Piece;
 use crate::units::Bytes;
+use crate::units::decimal::read;
 
 /// The longest text that is read; what lies beyond is told and left.
 pub const LONGEST: usize = 8 << 20;
@@ -183,9 +184,9 @@ pub fn size(text: &str) -> Option<(Bytes, usize)> {
 pub fn decimal(number: &str) -> Option<f64> {
     let value = match number.rsplit_once(',') {
         // `1,024` and `12,345,678` group, `7,79` has decimals.
-        Some((_, last)) if last.len() == 3 || number.contains('.') => number.replace(',', "").parse().ok(),
-        Some(_) => number.replacen(',', ".", 1).parse().ok(),
-        None => number.parse().ok(),
+        Some((_, last)) if last.len() == 3 || number.contains('.') => read(&number.replace(',', "")),
+        Some(_) => read(&number.replacen(',', ".", 1)),
+        None => read(number),
     };
     value.filter(|value: &f64| value.is_finite())
 }

@@ -1,5 +1,7 @@
 //! Reads amounts out of short English phrases: `1,500 to 3,000 steps`, `1.28 M images`, `558 K + 665 K samples`.
 
+use crate::units::decimal;
+
 /// An amount or a range of it, with what it counts.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Quantity {
@@ -83,8 +85,8 @@ fn amount<'a>(word: &str, words: &mut std::iter::Peekable<impl Iterator<Item = &
 
 fn number(word: &str) -> Option<f64> {
     let digits = word.trim_end_matches(['+', ',', ';']).replace(',', "");
-    // `f64::from_str` also reads `inf` and `nan`.
-    if digits.starts_with(|c: char| c.is_ascii_digit()) { digits.parse().ok() } else { None }
+    // No sign: `-1` is not a number of steps.
+    if digits.starts_with(|c: char| c.is_ascii_digit()) { decimal::read(&digits) } else { None }
 }
 
 fn without_parentheses(phrase: &str) -> String {

@@ -223,7 +223,7 @@ fn stage(lines: &[(Line<'_>, String)], message: usize) -> Option<Stage> {
 fn holds(line: &str, sign: &str) -> bool {
     let Some(at) = line.find(sign) else { return false };
     let next = line.get(at + sign.len()..).and_then(|rest| rest.chars().next());
-    !sign.starts_with("in ") || !next.is_some_and(|c| c.is_alphanumeric() || c == '_')
+    !sign.starts_with("in ") || !next.is_some_and(|c| c.is_ascii_alphanumeric() || !c.is_ascii() || c == '_')
 }
 
 /// The place of the last line that is so.
