@@ -18,6 +18,9 @@ mod language;
 #[path = "../src/catalog/params.rs"]
 mod params;
 
+pub(crate) use pack::Cells;
+#[allow(unused_imports)] // For the tests.
+pub(crate) use pack::NOT_ON_THE_PAGE;
 use table::{Broken, Table};
 
 /// All tables, each checked by its schema.
@@ -45,7 +48,7 @@ impl Tables {
 }
 
 /// Reads every file with `read`, checks it and returns the Rust source of the tables, or one sentence.
-pub(crate) fn compile(read: impl Fn(&str) -> Result<String, String>) -> Result<String, String> {
+pub(crate) fn compile(cells: Cells, read: impl Fn(&str) -> Result<String, String>) -> Result<String, String> {
     let table = |schema: &'static schema::Schema| {
         Table::read(schema, &read(schema.file)?).map_err(|broken: Broken| broken.to_string())
     };
@@ -65,5 +68,5 @@ pub(crate) fn compile(read: impl Fn(&str) -> Result<String, String>) -> Result<S
         runs: table(&schema::RUNS)?,
     };
     checks::check(&tables).map_err(|broken| broken.to_string())?;
-    Ok(pack::pack(&tables))
+    Ok(pack::pack(&tables, cells))
 }

@@ -12,10 +12,46 @@ const COLLECTED: &str = "2026-11";
 
 const MIB_PER_GIB: f64 = 1024.0;
 
+/// Which cells are compiled in.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Cells {
+    /// All of them: the library.
+    All,
+    /// What the page reads: it says of a source whether it is somebody's memory, and nothing else.
+    OfThePage,
+}
+
+/// Columns that the page does not read; with the sources a quarter of the tables as they are packed.
+pub(crate) const NOT_ON_THE_PAGE: [&str; 9] =
+    ["release", "licence", "rates_note", "price_note", "vcpus", "ram_gib", "idle_limit_min", "latent_channels", "rest"];
+
+impl Cells {
+    /// What is written for a cell.
+    fn cell(self, table: &str, field: &str, value: String) -> String {
+        match (self, field) {
+            // A preset's source names its code, which decides about settings.
+            (Self::OfThePage, "source" | "price_source") if table != "PRESETS" => match value.find("memory") {
+                Some(0) => "memory".to_owned(),
+                Some(_) => "from memory".to_owned(),
+                None => String::new(),
+            },
+            (Self::OfThePage, field) if NOT_ON_THE_PAGE.contains(&field) => String::new(),
+            _ => value,
+        }
+    }
+}
+
 /// The whole generated file.
-pub(crate) fn pack(tables: &Tables) -> String {
+pub(crate) fn pack(tables: &Tables, cells: Cells) -> String {
     let mut out = String::from("// Written by build.rs from the files in src/catalog/data.\n");
-    let mut write = |name: &str, rows: Vec<Fields>| write_table(&mut out, name, &rows);
+    let mut write = |name: &str, mut rows: Vec<Fields>| {
+        for row in &mut rows {
+            for (field, value) in &mut row.0 {
+                *value = cells.cell(name, field, std::mem::take(value));
+            }
+        }
+        write_table(&mut out, name, &rows);
+    };
     let each = |table: &Table, fields: fn(&Row) -> Fields| table.rows.iter().map(fields).collect();
     write("GPUS", tables.gpus.rows.iter().flat_map(|row| gpu(row, &tables.usable)).collect());
     write("LANGUAGE", each(&tables.language, language_model));

@@ -4,6 +4,7 @@
 #[path = "../build/mod.rs"]
 mod build;
 
+use build::Cells;
 use std::fs;
 use std::path::Path;
 
@@ -26,12 +27,12 @@ fn compile_with(edited: &str, row: &str, from: &str, to: &str) -> Result<String,
     let lines: Vec<String> = lines.collect();
     assert!(done, "{edited} has no line {row}… with {from:?}");
     let text = lines.join("\n");
-    build::compile(|file| if file == edited { Ok(text.clone()) } else { bundled(file) })
+    build::compile(Cells::All, |file| if file == edited { Ok(text.clone()) } else { bundled(file) })
 }
 
 #[test]
 fn the_bundled_files_pass() {
-    assert!(build::compile(bundled).unwrap().contains("rtx-4090"));
+    assert!(build::compile(Cells::All, bundled).unwrap().contains("rtx-4090"));
 }
 
 #[test]
@@ -243,6 +244,33 @@ fn a_broken_row_is_named_with_file_line_and_reason() {
 
 #[test]
 fn a_missing_file_is_named() {
-    let sentence = build::compile(|_| Err("src/catalog/data/gpus.csv: not found".to_owned())).unwrap_err();
+    let sentence = build::compile(Cells::All, |_| Err("src/catalog/data/gpus.csv: not found".to_owned())).unwrap_err();
     assert!(sentence.contains("gpus.csv"));
+}
+
+#[test]
+fn the_page_reads_nothing_that_it_is_not_given() {
+    let whole = build::compile(Cells::All, bundled).unwrap();
+    let page = build::compile(Cells::OfThePage, bundled).unwrap();
+    assert!(page.len() < whole.len() && page.lines().count() == whole.lines().count());
+    let mut folders = vec![std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("src")];
+    while let Some(folder) = folders.pop() {
+        for path in fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|kind| kind == "rs") {
+                let text = fs::read_to_string(&path).unwrap();
+                for column in build::NOT_ON_THE_PAGE {
+                    let is_name =
+                        |after: &str| after.starts_with(|c: char| c.is_ascii_alphanumeric() || "_(".contains(c));
+                    let read = text.split(&format!(".{column}")).skip(1).any(|after| !is_name(after));
+                    assert!(
+                        !read,
+                        "{} reads `{column}`: take it out of NOT_ON_THE_PAGE in build/pack.rs",
+                        path.display()
+                    );
+                }
+            }
+        }
+    }
 }
