@@ -12,6 +12,7 @@ use super::search::mildest;
 use super::{FixKind, QualityRisk};
 use crate::catalog::{Domain, Gpu};
 use crate::project::Project;
+use crate::units::sort;
 use std::cell::RefCell;
 use std::cmp::Ordering;
 
@@ -144,7 +145,7 @@ impl<'a> Fit<'a> {
             ways = ways.iter().flat_map(|way| (0..=settings).map(move |choice| set(way, *i, choice))).collect();
         }
         let steps = |chosen: &[usize]| knobs.iter().filter_map(|i| chosen.get(*i)).sum::<usize>();
-        ways.sort_by_key(|way| (self.risk(way, level), steps(way)));
+        sort(&mut ways, |a, b| (self.risk(a, level), steps(a)).cmp(&(self.risk(b, level), steps(b))));
         let by_speed = level == SPEED;
         let mut best: Vec<Way> = Vec::new();
         let mut add = |chosen: Chosen| {

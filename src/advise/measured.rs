@@ -224,7 +224,7 @@ fn cells(at: usize, project: &Project, measurement: Measurement, catalog: &Catal
         format!("own-{at}"),
         domain.to_owned(),
         name,
-        model.map(|m| (m.params as f64 / 1e9).to_string()).unwrap_or_default(),
+        model.map(|m| crate::units::decimal::short(m.params as f64 / 1e9)).unwrap_or_default(),
         method(project).to_owned(),
         adapter(project.lora.rank.to_string()),
         adapter(targets(project).to_owned()),
@@ -255,7 +255,7 @@ fn cells(at: usize, project: &Project, measurement: Measurement, catalog: &Catal
         .to_owned(),
         project.hardware.count.to_string(),
         project.hardware.gpu.clone(),
-        gpu.map(|g| g.memory.gib().to_string()).unwrap_or_default(),
+        gpu.map(|g| crate::units::decimal::short(g.memory.gib())).unwrap_or_default(),
         sharding,
         match project.offload {
             crate::project::Offload::None => "",
@@ -266,7 +266,7 @@ fn cells(at: usize, project: &Project, measurement: Measurement, catalog: &Catal
         }
         .to_owned(),
         project.framework.id().to_owned(),
-        measurement.gib().to_string(),
+        crate::units::decimal::short(measurement.gib()),
         measurement.meter.id().to_owned(),
         "fits".to_owned(),
         "own measurement".to_owned(),

@@ -4,6 +4,7 @@ use super::engine::{Engine, Estimates};
 use crate::catalog::{Catalog, Gpu};
 use crate::estimate::time::has_flash;
 use crate::project::{Checkpointing, Choice, Field, Project, fields, relevant};
+use crate::units::decimal::{read, short};
 use crate::units::{Bytes, Seconds};
 
 /// One value of a setting.
@@ -49,7 +50,7 @@ pub fn moves(project: &Project, catalog: &Catalog) -> Vec<Move> {
     let mut found = Vec::new();
     for (field, factors) in NUMBERS.iter().filter(|(field, _)| shown.contains(*field)) {
         let now = fields::get(project, *field);
-        let Ok(number) = now.parse::<f64>() else { continue };
+        let Some(number) = read(&now) else { continue };
         let mut values: Vec<String> = factors.iter().map(|factor| scaled(*field, number, *factor)).collect();
         values.dedup();
         let values = values.iter().filter_map(|value| moved(&engine, project, gpu, *field, value, catalog)).collect();
@@ -72,15 +73,15 @@ pub fn moves(project: &Project, catalog: &Catalog) -> Vec<Move> {
 /// A multiple that the field takes: whole, and of pictures a multiple of what networks divide by.
 fn scaled(field: Field, number: f64, factor: f64) -> String {
     if factor == 1.0 {
-        return number.to_string();
+        return short(number);
     }
     let value = number * factor;
     match field {
-        Field::ImageSide => ((value / 32.0).round().max(1.0) * 32.0).to_string(),
+        Field::ImageSide => short((value / 32.0).round().max(1.0) * 32.0),
         // Video coders take four frames and one.
-        Field::Frames => ((value / 4.0).floor() * 4.0 + 1.0).max(1.0).to_string(),
-        Field::AudioSeconds => ((value * 10.0).round() / 10.0).max(0.1).to_string(),
-        _ => value.round().max(1.0).to_string(),
+        Field::Frames => short(((value / 4.0).floor() * 4.0 + 1.0).max(1.0)),
+        Field::AudioSeconds => short(((value * 10.0).round() / 10.0).max(0.1)),
+        _ => short(value.round().max(1.0)),
     }
 }
 

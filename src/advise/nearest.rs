@@ -2,6 +2,7 @@
 
 use crate::catalog::{Catalog, Domain, MeasuredRun, Model, measured_runs};
 use crate::project::{Checkpointing, Choice, Meter, Method, Project};
+use crate::units::sort;
 
 /// A measured run and how far it is from a project.
 #[derive(Clone, Debug, PartialEq)]
@@ -34,7 +35,7 @@ const OTHER_MODEL: (f64, f64) = (0.25, 0.7);
 pub fn nearest(project: &Project, catalog: &Catalog, limit: usize) -> Vec<NearRun> {
     let Some(model) = catalog.model(&project.model) else { return Vec::new() };
     let mut found: Vec<NearRun> = measured_runs().iter().filter_map(|run| near(project, model, run, catalog)).collect();
-    found.sort_by(|a, b| a.distance.total_cmp(&b.distance));
+    sort(&mut found, |a, b| a.distance.total_cmp(&b.distance));
     // One source prints many rows that say the same of a project.
     let mut told: Vec<NearRun> = Vec::new();
     for near in found {

@@ -7,7 +7,7 @@ use crate::catalog::Catalog;
 use crate::project::import::card::ListedCard;
 use crate::project::import::{Found, Note, TextKind};
 use crate::project::{Field, Kind, fields};
-use crate::units::Bytes;
+use crate::units::{Bytes, sort};
 
 /// What kind of text it is.
 pub const fn text_kind(kind: TextKind) -> Message {
@@ -73,7 +73,7 @@ pub fn cards(lang: Lang, cards: &[ListedCard], catalog: &Catalog) -> Vec<String>
         let used = listed.used.unwrap_or_default();
         let index = listed.index.unwrap_or_default();
         let mut programs: Vec<_> = listed.processes.iter().filter_map(|p| Some((p.bytes?, p.name.as_str()))).collect();
-        programs.sort_by_key(|(bytes, _)| std::cmp::Reverse(*bytes));
+        sort(&mut programs, |a, b| b.0.cmp(&a.0));
         let programs: Vec<String> = programs.iter().take(3).map(|(bytes, name)| format!("{name} {bytes}")).collect();
         let mut line = match listed.total {
             Some(total) => {

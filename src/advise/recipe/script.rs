@@ -3,6 +3,7 @@
 use super::{Job, Lines, Recipe};
 use crate::catalog::LanguageKind;
 use crate::project::{Attention, LoraTargets, LossKernel, Method, Objective};
+use crate::units::sort;
 
 /// `True` and `False` as Python has them.
 const fn python(yes: bool) -> &'static str {
@@ -43,7 +44,7 @@ pub(super) fn trainer(job: &Job<'_>) -> Recipe {
     if scratch {
         names.push("AutoConfig");
     }
-    names.sort_unstable();
+    sort(&mut names, |a, b| a.cmp(b));
     import(&mut out, "transformers", &names);
     arguments(job, &mut out);
     model(job, class, scratch, &mut out);
@@ -80,7 +81,7 @@ fn arguments(job: &Job<'_>, out: &mut Lines) {
     argument("output_dir", "\"out\"".to_owned());
     argument("per_device_train_batch_size", p.micro_batch.to_string());
     argument("gradient_accumulation_steps", p.accumulation.to_string());
-    argument("num_train_epochs", p.epochs.to_string());
+    argument("num_train_epochs", crate::units::decimal::short(p.epochs));
     argument("learning_rate", job.learning_rate().to_owned());
     argument("optim", format!("\"{}\"", job.optimizer()));
     argument("bf16", python(job.precision() == "bf16").to_owned());
@@ -144,7 +145,7 @@ fn adapters(job: &Job<'_>, task: &str, out: &mut Lines) {
     out.line("model = get_peft_model(model, LoraConfig(")
         .line(format!("    r={},", p.lora.rank))
         .line(format!("    lora_alpha={},", p.lora.rank.saturating_mul(2)))
-        .line(format!("    lora_dropout={},", p.lora.dropout))
+        .line(format!("    lora_dropout={},", crate::units::decimal::short(p.lora.dropout)))
         .line(format!("    target_modules={targets},"))
         .line(format!("    task_type=\"{task}\","))
         .line("))");
@@ -179,7 +180,7 @@ pub(super) fn unsloth(job: &Job<'_>) -> Option<Recipe> {
             .line("    model,")
             .line(format!("    r={},", p.lora.rank))
             .line(format!("    lora_alpha={},", p.lora.rank))
-            .line(format!("    lora_dropout={},", p.lora.dropout))
+            .line(format!("    lora_dropout={},", crate::units::decimal::short(p.lora.dropout)))
             .line(format!("    use_gradient_checkpointing={},", if job.recomputes() { "\"unsloth\"" } else { "False" }))
             .line(")");
     }
@@ -189,7 +190,7 @@ pub(super) fn unsloth(job: &Job<'_>) -> Option<Recipe> {
         .line(format!("    max_length={},", p.sequence))
         .line(format!("    per_device_train_batch_size={},", p.micro_batch))
         .line(format!("    gradient_accumulation_steps={},", p.accumulation))
-        .line(format!("    num_train_epochs={},", p.epochs))
+        .line(format!("    num_train_epochs={},", crate::units::decimal::short(p.epochs)))
         .line(format!("    learning_rate={},", job.learning_rate()))
         .line(format!("    optim=\"{}\",", job.optimizer()))
         .line(format!("    bf16={},", python(job.precision() == "bf16")))

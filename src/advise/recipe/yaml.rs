@@ -50,7 +50,9 @@ pub(super) fn llama_factory(job: &Job<'_>) -> Recipe {
             },
         );
     if job.adapts() {
-        out.pair("lora_rank", p.lora.rank).pair("lora_dropout", p.lora.dropout).pair("lora_target", "all");
+        out.pair("lora_rank", p.lora.rank)
+            .pair("lora_dropout", crate::units::decimal::short(p.lora.dropout))
+            .pair("lora_target", "all");
     }
     if job.four_bit() {
         out.pair("quantization_bit", 4).pair("quantization_method", "bnb").pair("double_quantization", true);
@@ -109,7 +111,7 @@ pub(super) fn axolotl(job: &Job<'_>) -> Recipe {
         out.pair("adapter", if job.four_bit() { "qlora" } else { "lora" })
             .pair("lora_r", p.lora.rank)
             .pair("lora_alpha", p.lora.rank * 2)
-            .pair("lora_dropout", p.lora.dropout)
+            .pair("lora_dropout", crate::units::decimal::short(p.lora.dropout))
             .pair("lora_target_linear", true);
     }
     out.pair("load_in_4bit", job.four_bit())

@@ -8,6 +8,7 @@ use crate::app::page::Page;
 use crate::app::sign::{sign, tone_id};
 use crate::project::{Choice, Field, Project};
 use crate::text::{self, Lang, Tone, labels, numbers, several as say};
+use crate::units::sort;
 use leptos::prelude::*;
 
 /// Numbers of cards that are offered beside the person's own.
@@ -56,7 +57,7 @@ pub(super) fn ways(page: Page, project: RwSignal<Option<Project>>, asked: RwSign
     let counts = part(move || {
         let count = page.project.with(|p| looked_at(p, asked.get()));
         let mut all: Vec<u32> = COUNTS.into_iter().chain([own.get(), count]).filter(|n| *n > 1).collect();
-        all.sort_unstable();
+        sort(&mut all, u32::cmp);
         all.dedup();
         all.into_iter()
             .map(|n| view! { <option value=n.to_string() selected=n == count>{n.to_string()}</option> }.into_any())

@@ -67,7 +67,9 @@ fn opens_at_once_from_a_disk() {
     }
     let fastest = share(usable.clone(), 0.0);
     let (usable, painted) = (share(usable, 0.5), share(painted, 0.5));
-    println!("usable after {usable:.0} ms (fastest {fastest:.0}), first drawn after {painted:.0} ms: medians of {TIMES}");
+    println!(
+        "usable after {usable:.0} ms (fastest {fastest:.0}), first drawn after {painted:.0} ms: medians of {TIMES}"
+    );
     assert!(usable < slack(300.0), "usable after {usable:.0} ms");
     assert!(painted < slack(100.0), "first drawn after {painted:.0} ms");
 }
@@ -96,11 +98,20 @@ fn edits_are_drawn_at_once() {
     }
     let events = numbers(&page.script("return notes.events"));
     let keys = events.len();
-    let long = page.script_with("return notes.long.filter((task) => task[0] > arguments[0]).map((task) => task[1])", vec![json!(from)]);
+    let long = page.script_with(
+        "return notes.long.filter((task) => task[0] > arguments[0]).map((task) => task[1])",
+        vec![json!(from)],
+    );
     let long = numbers(&long);
     // Events shorter than 16 ms are not told of; a keystroke is three events, of which one counts.
-    let told = share(events.iter().copied().chain(std::iter::repeat_n(0.0, (EDITS as usize * 2).saturating_sub(keys))).collect(), 0.98);
-    println!("{EDITS} edits: next paint p98 {told:.0} ms, {keys} events of 16 ms or more; {} long tasks {long:?}", long.len());
+    let told = share(
+        events.iter().copied().chain(std::iter::repeat_n(0.0, (EDITS as usize * 2).saturating_sub(keys))).collect(),
+        0.98,
+    );
+    println!(
+        "{EDITS} edits: next paint p98 {told:.0} ms, {keys} events of 16 ms or more; {} long tasks {long:?}",
+        long.len()
+    );
     assert!(told <= 50.0, "98 % of edits are drawn within {told:.0} ms");
     assert!(long.is_empty(), "tasks of more than 50 ms: {long:?}");
     page.was_quiet();
@@ -117,7 +128,10 @@ fn five_thousand_edits_leave_nothing_behind() {
         let metrics = page.chromium("Performance.getMetrics", &json!({}));
         let metric = |name: &str| {
             let all = metrics.get("metrics").and_then(Value::as_array).cloned().unwrap_or_default();
-            all.iter().find(|m| m.get("name") == Some(&json!(name))).and_then(|m| m.get("value")?.as_f64()).unwrap_or_default()
+            all.iter()
+                .find(|m| m.get("name") == Some(&json!(name)))
+                .and_then(|m| m.get("value")?.as_f64())
+                .unwrap_or_default()
         };
         let wasm = page.script("return memory.buffer.byteLength").as_f64().unwrap_or_default();
         [wasm, metric("JSHeapUsedSize"), metric("Nodes"), metric("JSEventListeners")]

@@ -130,7 +130,11 @@ fn pair(line: &str) -> Option<(Bytes, Bytes)> {
             unit_before.get(start..).unwrap_or_default().trim().to_string()
         };
         let end = after.find(|c: char| !digits(c)).unwrap_or(after.len());
-        let (Ok(used), Ok(total)) = (number.parse::<f64>(), after.get(..end)?.parse::<f64>()) else { continue };
+        let (Some(used), Some(total)) =
+            (crate::units::decimal::read(&number), crate::units::decimal::read(after.get(..end)?))
+        else {
+            continue;
+        };
         let unit = after.get(end..)?.trim_start();
         let scale = if unit.starts_with("mib") || unit.starts_with("mb") {
             1 << 20

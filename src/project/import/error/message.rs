@@ -310,7 +310,7 @@ fn tensor(message: &str) -> Option<Bytes> {
     let (shape, rest) = rest.strip_prefix('[')?.split_once(']')?;
     let mut count: f64 = 1.0;
     for side in shape.split(',') {
-        count *= side.trim().parse::<f64>().ok()?;
+        count *= crate::units::decimal::read(side.trim())?;
     }
     let kind = after(rest, "type ").unwrap_or("float");
     let kind = kind.split(|c: char| !c.is_ascii_alphanumeric()).next().unwrap_or_default();

@@ -195,8 +195,8 @@ impl Parser<'_> {
             "true" | "True" => Json::Bool(true),
             "false" | "False" => Json::Bool(false),
             "null" | "None" | "" => Json::Null,
-            number => match number.parse::<f64>() {
-                Ok(n) if n.is_finite() => Json::Number(n),
+            number => match crate::units::decimal::read(number) {
+                Some(n) if n.is_finite() => Json::Number(n),
                 _ => Json::Text(word.to_owned()),
             },
         };

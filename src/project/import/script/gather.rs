@@ -283,7 +283,7 @@ fn members(json: &Json, parents: &str, text: &Text, all: &mut Vec<Setting>) {
             }
             Json::Null => continue,
             Json::Bool(on) => on.to_string(),
-            Json::Number(n) => n.to_string(),
+            Json::Number(n) => crate::units::decimal::short(*n),
             Json::Text(text) => text.clone(),
             Json::List(items) => items.iter().filter_map(Json::text).collect::<Vec<_>>().join(","),
         };

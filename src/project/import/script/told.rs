@@ -283,7 +283,7 @@ impl<'a> Told<'a> {
         {
             return false;
         }
-        self.put(field, number.to_string(), setting.from.clone());
+        self.put(field, crate::units::decimal::short(number), setting.from.clone());
         true
     }
 
