@@ -17,24 +17,26 @@ const MIB_PER_GIB: f64 = 1024.0;
 pub(crate) enum Cells {
     /// All of them: the library.
     All,
-    /// What the page reads: it says of a source whether it is somebody's memory, and nothing else.
+    /// What the page reads: of the source of a fact it says whether it is somebody's memory, and nothing else.
     OfThePage,
 }
 
 /// Columns that the page does not read; with the sources a quarter of the tables as they are packed.
-pub(crate) const NOT_ON_THE_PAGE: [&str; 9] =
-    ["release", "licence", "rates_note", "price_note", "vcpus", "ram_gib", "idle_limit_min", "latent_channels", "rest"];
+pub(crate) const NOT_ON_THE_PAGE: [&str; 8] =
+    ["release", "licence", "rates_note", "price_note", "vcpus", "ram_gib", "idle_limit_min", "latent_channels"];
 
 impl Cells {
     /// What is written for a cell.
     fn cell(self, table: &str, field: &str, value: String) -> String {
         match (self, field) {
-            // A preset's source names its code, which decides about settings.
-            (Self::OfThePage, "source" | "price_source") if table != "PRESETS" => match value.find("memory") {
-                Some(0) => "memory".to_owned(),
-                Some(_) => "from memory".to_owned(),
-                None => String::new(),
-            },
+            // A preset's source names its code, which decides about settings; a run's is shown beside it.
+            (Self::OfThePage, "source" | "price_source") if !matches!(table, "PRESETS" | "RUNS") => {
+                match value.find("memory") {
+                    Some(0) => "memory".to_owned(),
+                    Some(_) => "from memory".to_owned(),
+                    None => String::new(),
+                }
+            }
             (Self::OfThePage, field) if NOT_ON_THE_PAGE.contains(&field) => String::new(),
             _ => value,
         }
