@@ -11,8 +11,8 @@ const BITS: u32 = 13;
 /// Compressed by LZMA, a quarter smaller than by gzip where it is code. The same bytes in give the same bytes out.
 pub(super) fn lzma(bytes: &[u8]) -> Outcome<Vec<u8>> {
     let mut options = LzmaOptions::with_preset(9);
-    // Code of wasm has no alignment, and the byte before says much about the next.
-    (options.lc, options.lp, options.pb) = (4, 0, 0);
+    // Nothing is aligned, and in a stream of one kind the byte before says a little about the next.
+    (options.lc, options.lp, options.pb) = (2, 0, 0);
     options.dict_size = 1 << 22;
     (options.mode, options.mf, options.nice_len, options.depth_limit) = (EncodeMode::Normal, MfType::Bt4, 273, 512);
     let failed = |error: std::io::Error| format!("LZMA failed: {error}.");

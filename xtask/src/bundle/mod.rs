@@ -6,6 +6,7 @@
 mod encode;
 mod html;
 mod policy;
+mod split;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -60,7 +61,7 @@ fn single(document: &str, files: &[String], loader: &str, wasm: &[u8]) -> Outcom
     if let Some(mark) = ["</script", "<!--"].iter().find(|mark| module.to_ascii_lowercase().contains(**mark)) {
         return Err(format!("the loader contains `{mark}`, which cannot stand inside a script."));
     }
-    let code = encode::text(&encode::lzma(wasm)?);
+    let code = encode::text(&encode::lzma(&split::split(wasm)?)?);
     html.append_to_body(&format!("<script type=\"text/plain\" id=\"wasm\">{code}</script>"))?;
     html.append_to_body(&format!("<script type=\"module\">{module}</script>"))?;
     html.put_policy(&policy::of(&html))?;
@@ -122,9 +123,12 @@ mod tests {
         </style><script>early()</script></head><body><p>first</p><script type=module>import init from './a-1.js';\
         init('./a-1_bg.wasm')</script></body></html>";
 
+    /// A module whose code is empty.
+    const WASM: &[u8] = b"\0asm\x01\0\0\0\x0a\x01\0";
+
     fn whole() -> String {
         let loaded = ["a-1.js".to_owned(), "a-1_bg.wasm".to_owned()];
-        single(DOCUMENT, &loaded, "export default function __wbg_init() {}", b"\0asm").expect("one file")
+        single(DOCUMENT, &loaded, "export default function __wbg_init() {}", WASM).expect("one file")
     }
 
     #[test]

@@ -144,8 +144,55 @@ function unpack(data) {
   return out;
 }
 
+// Puts the code of the module together again (see split.rs).
+function join(data) {
+  const STREAMS = 259, LOCALS = 256, SIZES = 257, SECOND = 258, HEAD = 4 * (STREAMS + 3);
+  const lengths = new Uint32Array(data.buffer.slice(0, HEAD)), out = new Uint8Array(data.length - HEAD), at = new Uint32Array(STREAMS);
+  let to = lengths[0], from = HEAD + to, functions = lengths[2];
+  out.set(data.subarray(HEAD, from));
+  const after = data.subarray(from, (from += lengths[1]));
+  for (let k = 0; k < STREAMS; from += lengths[3 + k++]) at[k] = from;
+  // Copies a number from a stream; says what it is.
+  function number(stream) {
+    let value = 0, shift = 0, byte;
+    do {
+      out[to++] = byte = data[at[stream]++];
+      value |= (byte & 127) << shift;
+      shift += 7;
+    } while (byte > 127);
+    return value;
+  }
+  function bytes(stream, count) {
+    while (count--) out[to++] = data[at[stream]++];
+  }
+  // What stands behind each opcode: numbers, a second number from its own stream, or something of its own.
+  const operands = new Uint8Array(256).fill(1, 2, 5).fill(1, 0x20, 0x27).fill(2, 0x28, 0x3f).fill(3, 0x3f, 0x45);
+  for (const opcode of [0x0c, 0x0d, 0x10, 0x12, 0x41, 0x42, 0xd0, 0xd2]) operands[opcode] = 1;
+  for (const opcode of [0x11, 0x13]) operands[opcode] = 2;
+  for (const opcode of [0x0e, 0x1c, 0xfc]) operands[opcode] = 3;
+  while (functions--) {
+    const size = number(SIZES), end = to + size;
+    for (let locals = number(LOCALS); locals--; bytes(LOCALS, 1)) number(LOCALS);
+    while (to < end) {
+      const opcode = (out[to++] = data[at[0]++]), kind = operands[opcode];
+      if (kind === 0) continue;
+      if (kind < 3) {
+        number(opcode);
+        if (kind > 1) number(SECOND);
+      } else if (opcode === 0x0e) for (let count = number(opcode) + 1; count--; ) number(opcode);
+      else if (opcode === 0x1c) bytes(opcode, number(opcode));
+      else if (opcode === 0xfc) {
+        const which = number(opcode);
+        for (let count = which < 8 ? 0 : which < 15 && which % 2 === 0 ? 2 : 1; count--; ) number(opcode);
+      } else bytes(opcode, opcode < 0x43 ? 1 : opcode === 0x43 ? 4 : 8);
+    }
+  }
+  out.set(after, to);
+  return out;
+}
+
 try {
-  await __wbg_init({ module_or_path: unpack(bytesOf(document.getElementById("wasm").textContent)) });
+  await __wbg_init({ module_or_path: join(unpack(bytesOf(document.getElementById("wasm").textContent))) });
 } catch (reason) {
   const failure = document.getElementById("failure");
   if (failure) {
