@@ -19,7 +19,7 @@ pub(super) fn split(module: &[u8]) -> Outcome<Vec<u8>> {
     let mut at = Reader { bytes: module, at: 8 };
     let (end, functions) = loop {
         let id = at.byte()?;
-        let length = at.number()? as usize;
+        let length = at.number()?;
         if id == CODE {
             let end = at.at + length;
             break (end, at.number()?);
@@ -36,7 +36,7 @@ pub(super) fn split(module: &[u8]) -> Outcome<Vec<u8>> {
     }
     let (before, after) = (&module[..start], &module[end..]);
     let mut out = Vec::with_capacity(module.len() + 4 * STREAMS);
-    let lengths = [before.len(), after.len(), functions as usize].into_iter().chain(streams.iter().map(Vec::len));
+    let lengths = [before.len(), after.len(), functions].into_iter().chain(streams.iter().map(Vec::len));
     for length in lengths {
         out.extend(u32::try_from(length).map_err(|_| "the wasm is larger than 4 GB.".to_owned())?.to_le_bytes());
     }
@@ -48,7 +48,7 @@ pub(super) fn split(module: &[u8]) -> Outcome<Vec<u8>> {
 
 fn function(at: &mut Reader<'_>, streams: &mut [Vec<u8>]) -> Outcome<()> {
     let from = at.at;
-    let size = at.number()? as usize;
+    let size = at.number()?;
     let end = at.at + size;
     streams[SIZES].extend(&at.bytes[from..at.at]);
     let from = at.at;
@@ -79,7 +79,7 @@ fn function(at: &mut Reader<'_>, streams: &mut [Vec<u8>]) -> Outcome<()> {
                     at.number()?;
                 }
             }
-            0x1c => at.at += at.number()? as usize,
+            0x1c => at.at += at.number()?,
             0xfc => {
                 let operands = match at.number()? {
                     0..=7 => 0,
@@ -118,11 +118,11 @@ impl Reader<'_> {
     }
 
     /// A number as LEB128, whose sign does not matter here.
-    fn number(&mut self) -> Outcome<u64> {
+    fn number(&mut self) -> Outcome<usize> {
         let (mut value, mut shift) = (0, 0);
         loop {
             let byte = self.byte()?;
-            value |= u64::from(byte & 127).checked_shl(shift).unwrap_or(0);
+            value |= usize::from(byte & 127).checked_shl(shift).unwrap_or(0);
             shift += 7;
             if byte < 128 {
                 return Ok(value);

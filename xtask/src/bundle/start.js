@@ -191,6 +191,13 @@ function join(data) {
   return out;
 }
 
+// What stands in the document is drawn first: unpacking takes longer than a person should look at nothing. A page in the
+// background is not drawn, and does not wait.
+await new Promise((go) => {
+  setTimeout(go, 50);
+  requestAnimationFrame(() => setTimeout(go));
+});
+
 try {
   await __wbg_init({ module_or_path: join(unpack(bytesOf(document.getElementById("wasm").textContent))) });
 } catch (reason) {
