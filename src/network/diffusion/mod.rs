@@ -2,6 +2,7 @@
 
 mod encoders;
 mod joint;
+mod masked;
 mod parts;
 mod stream;
 mod unet;
@@ -32,22 +33,40 @@ pub fn diffusion(id: &str, latents: Latents, config: &StepConfig) -> Option<Prog
     n.trained = !matches!(config.trained, Trained::Adapters(_) | Trained::Head);
     n.adapts_attention_out = true;
     n.quantizes_all = true;
-    let (unet, joint, single) = (unet::network(id), joint::network(id), stream::network(id));
-    if latents.encoders && (unet.is_some() || joint.is_some() || single.is_some()) {
+    let net = Net::of(id)?;
+    if latents.encoders {
         encoders::encode(&mut n, id, latents);
     }
-    match (unet, joint, single) {
-        (Some(net), ..) => unet::write(&mut n, &net, latents),
-        (_, Some(net), _) => joint::write(&mut n, &net, latents),
-        (.., Some(net)) => stream::write(&mut n, &net, latents),
-        _ => return None,
+    match net {
+        Net::U(net) => unet::write(&mut n, &net, latents),
+        Net::Joint(net) => joint::write(&mut n, &net, latents),
+        Net::Stream(net) => stream::write(&mut n, &net, latents),
+        Net::Masked(halved) => masked::write(&mut n, halved, latents),
     }
     Some(n.b.program)
 }
 
+/// A denoiser that has a program.
+enum Net {
+    U(unet::UNet),
+    Joint(joint::Joint),
+    Stream(stream::Stream),
+    Masked(bool),
+}
+
+impl Net {
+    fn of(id: &str) -> Option<Self> {
+        unet::network(id)
+            .map(Self::U)
+            .or_else(|| joint::network(id).map(Self::Joint))
+            .or_else(|| stream::network(id).map(Self::Stream))
+            .or_else(|| masked::network(id).map(Self::Masked))
+    }
+}
+
 /// Denoisers that have a program.
 pub fn ids() -> impl Iterator<Item = &'static str> {
-    unet::IDS.into_iter().chain(joint::ids()).chain(stream::ids())
+    unet::IDS.into_iter().chain(joint::ids()).chain(stream::ids()).chain(masked::ids())
 }
 
 fn checkpointed(n: &Layers) -> bool {
