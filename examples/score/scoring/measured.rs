@@ -222,7 +222,7 @@ fn project(
         },
         micro_batch: sizes::tokens(row.text("micro_batch"))
             .map_or(default_batch(row, framework, domain), |batch| (batch / cards.micro_batches).max(1)),
-        accumulation: accumulation(row.text("note")).max(accumulates(framework, &cards)),
+        accumulation: accumulation(row).max(accumulates(framework, &cards)),
         frozen_share: frozen_share(row.text("method")),
         sequence: sequence(row, model, framework, (method, objective)),
         task: task(row, model, method),
@@ -397,8 +397,13 @@ fn task(row: &Row<'_>, model: Option<&Model>, method: Method) -> LanguageTask {
     }
 }
 
-/// Micro-batches that a note gives as "grad accumulation 4".
-fn accumulation(note: &str) -> u64 {
+/// Micro-batches that a note gives as "grad accumulation 4"; where it says that small batches were added up to the total
+/// of the largest, those of up to four samples.
+fn accumulation(row: &Row<'_>) -> u64 {
+    let note = row.text("note");
+    if note.contains("total batch kept by accumulation") && row.count("micro_batch").is_some_and(|batch| batch <= 4) {
+        return 2;
+    }
     note.split_once("grad accumulation").and_then(|(_, rest)| sizes::tokens(rest)).unwrap_or(1).clamp(1, 1 << 20)
 }
 

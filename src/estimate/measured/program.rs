@@ -18,7 +18,7 @@ use std::rc::Rc;
 const SLACK: f64 = 0.03;
 
 /// Programs of more operators are not walked in full for their reserved memory: an answer must come at once.
-const SIMULATED_OPERATORS: u64 = 1500;
+const SIMULATED_OPERATORS: u64 = 6000;
 
 /// Reserved over allocated memory of the large denoisers, median of the traced steps.
 const TYPICAL_RESERVED: f64 = 1.04;

@@ -8,8 +8,9 @@ use crate::network::{Dtype, Slot};
 
 /// Encodes the pictures of the batch.
 pub(super) fn encode(n: &mut Layers, id: &str, latents: Latents) {
-    // The VAE of SDXL breaks in 16 bit and is run in fp32 by diffusers' scripts.
-    let wide = id == "sdxl" || n.config.autocast.is_none() && n.config.weights == Dtype::F32;
+    // The VAE of SDXL breaks in 16 bit and is run in fp32 by diffusers' scripts, aMUSEd's VQ-VAE as it is loaded.
+    let wide =
+        id == "sdxl" || id.starts_with("amused") || n.config.autocast.is_none() && n.config.weights == Dtype::F32;
     let dtype = if wide { Dtype::F32 } else { input_format(n) };
     let text = input_format(n);
     n.frozen_weights(latents.text_parameters, text);
