@@ -23,7 +23,7 @@ fn score(text: &str, catalog: &Catalog) -> Vec<Scored> {
 fn every_row_is_read() {
     let catalog = Catalog::bundled();
     let traced = score(ORACLE, &catalog);
-    assert_eq!(traced.len(), 264);
+    assert_eq!(traced.len(), 270);
     assert_eq!(traced.iter().filter(|s| s.case.domain == Domain::Llm).count(), 144);
     for s in traced.iter().filter(|s| s.case.domain == Domain::Llm) {
         assert!(matches!(s.case.subject, Ok(Subject::Step { .. })), "{}: {:?}", s.case.id, s.case.subject);

@@ -97,6 +97,10 @@ fn subject(row: &Row<'_>, domain: Domain, gpu: Option<&Gpu>, catalog: &Catalog) 
     }
     let model = models::by_name(catalog, name, params)
         .or_else(|| models::by_family_and_size(catalog, name, params).filter(|_| domain == Domain::Llm))
+        .or_else(|| {
+            let clips = row.text("seq_or_res").contains("frame") || name.to_lowercase().contains("video");
+            models::denoiser_by_size(catalog, params, clips).filter(|_| domain == Domain::Diffusion)
+        })
         .ok_or_else(|| Reason::UnknownModel(name.to_owned()))?;
     let Some((method, objective)) = words::method(row.text("method"), row.text("weight_dtype")) else {
         let model = model.language().ok_or_else(|| Reason::NotTraining(row.text("method").to_owned()))?;

@@ -45,6 +45,13 @@ const ALIASES: &[(&str, &str)] = &[
     ("krea2raw", "krea-2"),
     // `DEFAULT_MODEL_FLAVOUR` of `SimpleTuner`'s models/pixart/model.py.
     ("pixartdefaultflavour", "pixart-900m"),
+    ("kandinsky5image", "kandinsky-5-image-6b"),
+    ("kandinsky5image6b", "kandinsky-5-image-6b"),
+    ("kandinsky5video", "kandinsky-5-video-2b"),
+    ("kandinsky5video2b", "kandinsky-5-video-2b"),
+    ("chroma1hd", "chroma"),
+    ("flux1kontext", "flux.1-kontext"),
+    ("flux1kontextdev", "flux.1-kontext"),
     ("longcatvideo", "longcat-video"),
     ("sanavideo2b", "sana-video-2b"),
     ("hidreami1full", "hidream-i1"),
@@ -197,6 +204,19 @@ fn shortened(name: &str) -> impl Iterator<Item = &str> {
     let timm = name.strip_prefix("timm:");
     let cuts = bare.char_indices().rev().filter(|(_, c)| matches!(c, ' ' | '-' | '_' | '+')).map(|(i, _)| &bare[..i]);
     timm.into_iter().chain(std::iter::once(bare)).chain(cuts)
+}
+
+/// The denoiser of pictures or of clips that is nearest in size, for one that nobody has described yet: as a person would
+/// choose on the page.
+pub(crate) fn denoiser_by_size(catalog: &Catalog, params: Option<f64>, clips: bool) -> Option<&Model> {
+    let params = params?;
+    let kind = if clips { "video" } else { "image" };
+    catalog
+        .models
+        .iter()
+        .filter(|m| matches!(&m.architecture, Architecture::Diffusion(d) if d.kind == kind) && m.params > 0)
+        .filter(|m| gap(m, params) < 2.0_f64.ln())
+        .min_by(|a, b| gap(a, params).total_cmp(&gap(b, params)))
 }
 
 /// The model of the same family that is nearest in size; for rows that say no more than "7B model", the nearest of

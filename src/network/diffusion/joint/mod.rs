@@ -134,6 +134,8 @@ pub(super) struct Joint {
     skips_attention: bool,
     /// Tokens are masked in pairs.
     masked: bool,
+    /// The tokens of a picture to go by stand beside the noisy ones.
+    reference: bool,
 }
 
 /// Tokens of the two streams.
@@ -149,6 +151,7 @@ pub(super) fn write(n: &mut Layers, net: &Joint, latents: Latents) {
     // A causal video VAE makes one latent of the first frame and one of every so many after it.
     let slices = if frames > 1 { 1 + (latents.frames.max(1) - 1) / frames } else { latents.frames };
     let picture = (latents.height / side).max(1) * (latents.width / side).max(1) * slices;
+    let picture = if net.reference { 2 * picture } else { picture };
     let streams = Streams { picture, text: text::tokens(net) };
     let dtype = input_format(n);
     let rows = n.batch * streams.picture;

@@ -27,6 +27,7 @@ const SD3: Joint = Joint {
     learned_table: false,
     skips_attention: false,
     masked: false,
+    reference: false,
 };
 
 const FLUX: Joint = Joint {
@@ -64,6 +65,7 @@ const NETWORKS: &[(&str, Joint)] = &[
     ("sd3.5-medium", Joint { query_norm: QueryNorm::Written, dual: 13, table: 384 * 384, ..SD3 }),
     ("sd3.5-large", Joint { width: 2432, heads: 38, double: 38, query_norm: QueryNorm::Written, ..SD3 }),
     ("flux.1-dev", FLUX),
+    ("flux.1-kontext", Joint { reference: true, ..FLUX }),
     ("flux.1-schnell", Joint { guidance: false, text: (4096, 256), ..FLUX }),
     ("flux.2-dev", FLUX2),
     (
@@ -164,6 +166,24 @@ const NETWORKS: &[(&str, Joint)] = &[
             text: (4096, 256),
             text_in: TextIn::Refined { glyphs: 0, picture: 0 },
             query_norm: QueryNorm::Written,
+            masked: true,
+            ..FLUX
+        },
+    ),
+    // transformer_hunyuanimage.py; its VAE makes one latent of 32 x 32 pixels.
+    (
+        "hunyuanimage-2.1",
+        Joint {
+            width: 3584,
+            heads: 28,
+            double: 20,
+            single: 40,
+            cell: (32, 1),
+            text: (3584, 1000),
+            text_in: TextIn::Refined { glyphs: 128, picture: 0 },
+            query_norm: QueryNorm::Written,
+            pooled: 0,
+            guidance: false,
             masked: true,
             ..FLUX
         },

@@ -44,6 +44,9 @@ pub(super) fn embed_text(n: &mut Layers, net: &Joint, words: Tensor, time: Tenso
             let dtype = input_format(n);
             let glyphs = resident(n, n.batch * glyphs, GLYPHS, dtype);
             let glyphs = project(n, glyphs, 2048, net.width);
+            if picture == 0 {
+                return n.b.join(&[glyphs, text]);
+            }
             let picture = resident(n, n.batch * picture, PICTURE, dtype);
             let normed = n.layer_norm(picture, true, true);
             let y = n.linear(normed, PICTURE, true, Role::Outside);

@@ -26,7 +26,7 @@ pub(super) fn block(n: &mut Layers, net: &Stream, tokens: Tokens, plain: bool) {
     let pair = if plain || rank.is_some() { None } else { Some(halves(n, net)) };
     let half = |n: &mut Layers, which: usize| match (rank, pair) {
         (Some(rank), _) => Some(low_rank(n, net.width, rank)),
-        (None, Some(pair)) => Some(pair[which]),
+        (None, Some((pair, _))) => Some(pair[which]),
         (None, None) => None,
     };
     let first = half(n, 0);
@@ -35,7 +35,10 @@ pub(super) fn block(n: &mut Layers, net: &Stream, tokens: Tokens, plain: bool) {
     let mut x = join(n, net, x, attended, first);
     if let Text::Cross { masked } = net.text_in {
         let source = n.b.take(TEXT);
-        let own = rank.map(|rank| low_rank(n, net.width, rank));
+        let own = match rank {
+            Some(rank) => Some(low_rank(n, net.width, rank)),
+            None => pair.and_then(|(_, own)| own),
+        };
         let query = match own {
             Some(_) => adapt(n, net, x, own),
             None if net.cross_norm => {
@@ -96,10 +99,11 @@ fn norm(n: &mut Layers, net: &Stream, x: Tensor) -> Tensor {
     }
 }
 
-/// The two halves' modulation, and one more for cross-attention where each norm has its own.
-fn halves(n: &mut Layers, net: &Stream) -> [Half; 2] {
+/// The two halves' modulation, and that of cross-attention where it has its own.
+fn halves(n: &mut Layers, net: &Stream) -> ([Half; 2], Option<Half>) {
     let width = net.width;
-    let six = match net.modulation {
+    let mut count = 6;
+    let all = match net.modulation {
         Modulation::Table => {
             let shared = n.b.take(BENT);
             let table = n.weight(6, width);
@@ -109,31 +113,35 @@ fn halves(n: &mut Layers, net: &Stream) -> [Half; 2] {
         }
         Modulation::Shared => n.b.take(BENT),
         Modulation::Sandwich => {
+            count = 4;
             let time = n.b.take(TIME);
             let bent = if net.bends_time { n.act_tensor(time, Act::Silu) } else { time };
-            n.linear(bent, 4 * width, true, Role::Outside)
+            n.linear(bent, count * width, true, Role::Outside)
         }
-        Modulation::Linear | Modulation::LowRank(_) => {
+        Modulation::Linear | Modulation::Ninefold | Modulation::Twin | Modulation::LowRank(_) => {
+            let crosses = matches!(net.text_in, Text::Cross { .. });
+            count = if net.modulation == Modulation::Ninefold && crosses { 9 } else { 6 };
             let time = n.b.take(TIME);
             let bent = n.act_tensor(time, Act::Silu);
-            if net.text_in == Text::Joined {
-                // As many again for the text's tokens (`CogVideoXLayerNormZero`).
-                n.linear(bent, 6 * width, true, Role::Outside);
+            if net.modulation == Modulation::Twin {
+                n.linear(bent, count * width, true, Role::Outside);
             }
-            n.linear(bent, 6 * width, true, Role::Outside)
+            n.linear(bent, count * width, true, Role::Outside)
         }
     };
-    let sandwich = net.modulation == Modulation::Sandwich;
-    let parts = n.b.split(six, &vec![width; if sandwich { 4 } else { 6 }]);
-    match *parts.as_slice() {
-        [scale, gate, scale2, gate2] => {
-            [Half { shift: None, scale, gate }, Half { shift: None, scale: scale2, gate: gate2 }]
-        }
-        [shift, scale, gate, shift2, scale2, gate2] => {
-            [Half { shift: Some(shift), scale, gate }, Half { shift: Some(shift2), scale: scale2, gate: gate2 }]
-        }
-        _ => [Half { shift: None, scale: six, gate: six }; 2],
-    }
+    let parts = n.b.split(all, &vec![width; count as usize]);
+    let half = |p: &[Tensor]| match *p {
+        [shift, scale, gate] => Half { shift: Some(shift), scale, gate },
+        [scale, gate] => Half { shift: None, scale, gate },
+        _ => Half { shift: None, scale: all, gate: all },
+    };
+    let each = if count == 4 { 2 } else { 3 };
+    let mut found = parts.chunks(each).map(half);
+    let first = found.next();
+    let own = if count == 9 { found.next() } else { None };
+    let second = found.next();
+    let plain = Half { shift: None, scale: all, gate: all };
+    ([first.unwrap_or(plain), second.unwrap_or(plain)], own)
 }
 
 /// Modulation of low rank before one norm.
@@ -179,14 +187,15 @@ fn join(n: &mut Layers, net: &Stream, x: Tensor, y: Tensor, half: Option<Half>) 
 }
 
 fn feed_forward(n: &mut Layers, net: &Stream, x: Tensor) -> Tensor {
+    let bias = net.bias && net.inner_bias;
     let inner = if net.gated {
-        let gate = n.linear(x, net.inner, net.bias, Role::Mlp);
-        let up = n.linear(x, net.inner, net.bias, Role::Mlp);
+        let gate = n.linear(x, net.inner, bias, Role::Mlp);
+        let up = n.linear(x, net.inner, bias, Role::Mlp);
         let gate = n.act_tensor(gate, Act::Silu);
         n.b.mul(gate, up)
     } else {
-        let inner = n.linear(x, net.inner, net.bias, Role::Mlp);
+        let inner = n.linear(x, net.inner, bias, Role::Mlp);
         n.act_tensor(inner, Act::Gelu)
     };
-    n.linear(inner, net.width, net.bias, Role::Mlp)
+    n.linear(inner, net.width, bias, Role::Mlp)
 }

@@ -45,6 +45,10 @@ enum Modulation {
     Shared,
     /// A linear layer in each block.
     Linear,
+    /// The same, for cross-attention too (Kandinsky 5).
+    Ninefold,
+    /// A linear layer in each block for either kind of token (`CogVideoXLayerNormZero`).
+    Twin,
     /// A linear layer of low rank before each norm.
     LowRank(u64),
     /// Scales and gates alone, gates through tanh, a second norm behind each part.
@@ -71,6 +75,8 @@ enum TextLayers {
     Two,
     /// RMS norm and one linear layer.
     Normed,
+    /// One linear layer and a norm (Kandinsky 5).
+    ThenNormed,
 }
 
 /// A denoiser of one stream.
@@ -97,6 +103,8 @@ pub(super) struct Stream {
     inner: u64,
     gated: bool,
     bias: bool,
+    /// Biases of the feed-forward part, where the others have them.
+    inner_bias: bool,
     /// Norm of query and key by head, or (false) over the whole width; `None` = none.
     query_norm: Option<bool>,
     /// That norm is diffusers' own, written out.
@@ -158,8 +166,16 @@ pub(super) fn write(n: &mut Layers, net: &Stream, latents: Latents) {
     let states = net.fusion.map_or(1, |f| f.layers);
     let text = resident(n, n.batch * net.text.1 * states, net.text.0, dtype);
     let x = n.linear(patches, net.width, true, Role::Outside);
-    let steps = n.constant(n.batch, 256, dtype);
-    let time = embed(n, steps, if net.time > 0 { net.time } else { net.width });
+    let ninefold = net.modulation == Modulation::Ninefold;
+    let steps = n.constant(n.batch, if ninefold { net.width } else { 256 }, dtype);
+    let mut time = embed(n, steps, if net.time > 0 { net.time } else { net.width });
+    if ninefold {
+        // The pooled text of CLIP-L.
+        let pooled = n.constant(n.batch, 768, dtype);
+        let pooled = n.linear(pooled, net.time, true, Role::Outside);
+        let pooled = n.layer_norm(pooled, true, true);
+        time = n.b.add(time, pooled);
+    }
     match net.modulation {
         Modulation::Table | Modulation::Shared => {
             let bent = n.act_tensor(time, Act::Silu);
@@ -170,7 +186,7 @@ pub(super) fn write(n: &mut Layers, net: &Stream, latents: Latents) {
             let three = n.linear(time, 3 * net.width, false, Role::Outside);
             n.b.put(BENT, three);
         }
-        Modulation::Linear | Modulation::Sandwich => {}
+        Modulation::Linear | Modulation::Ninefold | Modulation::Twin | Modulation::Sandwich => {}
     }
     n.b.put(TIME, time);
     let text = match net.fusion {
@@ -181,6 +197,11 @@ pub(super) fn write(n: &mut Layers, net: &Stream, latents: Latents) {
         TextLayers::None => text,
         TextLayers::One => n.linear(text, net.width, false, Role::Outside),
         TextLayers::Two => embed(n, text, net.width),
+        TextLayers::ThenNormed => {
+            let y = n.linear(text, net.width, true, Role::Outside);
+            let normed = n.layer_norm(y, true, true);
+            n.b.cast(normed, y.dtype)
+        }
         TextLayers::Normed => {
             let normed = written_rms(n, text, text.cols, true);
             n.linear(normed, net.width, true, Role::Outside)
@@ -201,7 +222,7 @@ pub(super) fn write(n: &mut Layers, net: &Stream, latents: Latents) {
     blocks(n, &apart, net.refiners.0, Tokens { text: 0, ..tokens }, (false, refined));
     if net.refiners.1 > 0 {
         swap(n);
-        blocks(n, &apart, net.refiners.1, Tokens { picture: 0, ..tokens }, (true, refined));
+        blocks(n, &apart, net.refiners.1, Tokens { picture: 0, ..tokens }, (!ninefold, refined));
         swap(n);
     }
     if net.text_in == Text::Joined {

@@ -18,6 +18,7 @@ const BASE: Stream = Stream {
     inner: 8192,
     gated: false,
     bias: true,
+    inner_bias: true,
     query_norm: None,
     written_query_norm: false,
     bends_time: true,
@@ -128,6 +129,12 @@ const NETWORKS: &[(&str, Stream)] = &[
             time: 256,
             ..BASE
         },
+    ),
+    // transformer_kandinsky.py: text blocks before those of the picture.
+    ("kandinsky-5-video-2b", Stream { patch: (132, 64), ..KANDINSKY }),
+    (
+        "kandinsky-5-image-6b",
+        Stream { width: 2560, heads: 20, key_heads: 20, blocks: 50, inner: 10_240, time: 1024, ..KANDINSKY },
     ),
     // transformer_krea2.py.
     (
@@ -264,6 +271,27 @@ const WAN: Stream = Stream {
     ..BASE
 };
 
+/// `transformer_kandinsky.py`.
+const KANDINSKY: Stream = Stream {
+    width: 1792,
+    heads: 28,
+    key_heads: 28,
+    blocks: 32,
+    refiners: (0, 2),
+    checked_refiners: true,
+    cell: (16, 4),
+    text: (3584, 256),
+    text_in: Text::Cross { masked: false },
+    norm: Norm::Wide,
+    modulation: Modulation::Ninefold,
+    inner: 7168,
+    inner_bias: false,
+    query_norm: Some(true),
+    text_layers: TextLayers::ThenNormed,
+    time: 512,
+    ..BASE
+};
+
 /// `cogvideox_transformer_3d.py`.
 const COGVIDEO: Stream = Stream {
     width: 1920,
@@ -273,7 +301,7 @@ const COGVIDEO: Stream = Stream {
     cell: (16, 4),
     text: (4096, 226),
     text_in: Text::Joined,
-    modulation: Modulation::Linear,
+    modulation: Modulation::Twin,
     inner: 7680,
     query_norm: Some(true),
     by_head: true,
