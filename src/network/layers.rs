@@ -30,6 +30,8 @@ pub(crate) struct Layers<'c> {
     pub(crate) adapts_attention_out: bool,
     /// Embedding and output layers are quantized with the rest (denoisers).
     pub(crate) quantizes_all: bool,
+    /// Format of frozen weights where the rest is trained in another.
+    pub(crate) frozen: Option<Dtype>,
     /// Matrix products so far.
     products: u64,
     /// The model's own loss does not cast logits to fp32 (encoders, T5).
@@ -49,6 +51,7 @@ impl<'c> Layers<'c> {
             trained: matches!(config.trained, Trained::All),
             adapts_attention_out: true,
             quantizes_all: false,
+            frozen: None,
             products: 0,
             plain_loss: false,
             batch: config.batch,
@@ -76,7 +79,7 @@ impl<'c> Layers<'c> {
     }
 
     pub(crate) fn weight(&mut self, rows: u64, cols: u64) -> Tensor {
-        let dtype = self.plain();
+        let dtype = self.frozen.filter(|_| !self.trained).unwrap_or(self.plain());
         self.b.weight(rows, cols, dtype, self.trained)
     }
 

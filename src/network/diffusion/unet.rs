@@ -10,6 +10,8 @@ use crate::network::maps::{Act, Conv, Map};
 const RESIDUAL: Slot = Slot(1);
 const TIME: Slot = Slot(2);
 const TEXT: Slot = Slot(3);
+/// What a `ControlNet` leaves for the middle.
+const MIDDLE: Slot = Slot(20);
 /// The first of the slots in which the way down leaves its maps for the way up.
 const SKIPS: u8 = 4;
 
@@ -28,10 +30,12 @@ pub(super) struct UNet {
     /// Width of the embeddings beside the time (size and pooled text), 0 = none.
     added: u64,
     latent: u64,
+    /// A trained `ControlNet` stands before it, itself frozen (diffusers' examples/controlnet).
+    controlled: bool,
 }
 
 /// Ids of [`network`].
-pub(super) const IDS: [&str; 4] = ["sd1.5", "sd2.1", "sdxl", "kolors"];
+pub(super) const IDS: [&str; 6] = ["sd1.5", "sd2.1", "sdxl", "kolors", "controlnet-sd15", "controlnet-sdxl"];
 
 /// The U-Net with this id.
 pub(super) fn network(id: &str) -> Option<UNet> {
@@ -44,6 +48,7 @@ pub(super) fn network(id: &str) -> Option<UNet> {
         linear: false,
         added: 0,
         latent: 4,
+        controlled: false,
     };
     let large = UNet {
         channels: vec![320, 640, 1280],
@@ -54,11 +59,14 @@ pub(super) fn network(id: &str) -> Option<UNet> {
         linear: true,
         added: 2816,
         latent: 4,
+        controlled: false,
     };
     Some(match id {
         "sd1.5" => small,
         "sd2.1" => UNet { heads: vec![5, 10, 20, 20], text: (1024, 77), linear: true, ..small },
         "sdxl" => large,
+        "controlnet-sd15" => UNet { controlled: true, ..small },
+        "controlnet-sdxl" => UNet { controlled: true, ..large },
         "kolors" => UNet { text: (2048, 256), added: 5632, ..large },
         _ => return None,
     })
@@ -72,6 +80,35 @@ pub(super) fn write(n: &mut Layers, net: &UNet, latents: Latents) {
     given(n, TEXT, text_rows, net.text.0);
     let dtype = input_format(n);
     let sample = resident(n, rows, net.latent, dtype);
+    let x = Map { t: sample, channels: net.latent, height, width, depth: latents.frames };
+    if net.controlled {
+        let trained = n.trained;
+        way_down(n, net, x, Way::Control(latents));
+        n.trained = false;
+        n.frozen = n.config.autocast;
+        let (x, skips) = way_down(n, net, x, Way::Controlled);
+        way_up(n, net, x, skips);
+        n.trained = trained;
+        n.frozen = None;
+    } else {
+        let (x, skips) = way_down(n, net, x, Way::Plain);
+        way_up(n, net, x, skips);
+    }
+}
+
+/// Whose way down it is.
+#[derive(Clone, Copy)]
+enum Way {
+    Plain,
+    /// A `ControlNet`'s: what it leaves goes through convolutions of its own.
+    Control(Latents),
+    /// That of a denoiser to whose maps a `ControlNet`'s are added.
+    Controlled,
+}
+
+/// Embeddings of the time and of sizes, the levels and the middle.
+fn way_down(n: &mut Layers, net: &UNet, sample: Map, way: Way) -> (Map, Vec<Map>) {
+    let dtype = input_format(n);
     let first = net.channels[0];
     let inner = 4 * first;
     let steps = n.constant(n.batch, first, dtype);
@@ -82,21 +119,23 @@ pub(super) fn write(n: &mut Layers, net: &UNet, latents: Latents) {
         time = n.b.add(time, added);
     }
     n.b.put(TIME, time);
-    let mut x = Map { t: sample, channels: net.latent, height, width, depth: latents.frames };
-    x = n.conv(x, Conv::new(first, 3).bias());
-    let mut skips = vec![x];
-    keep(n, &skips);
-    x = n.cut(x, false);
+    let mut x = n.conv(sample, Conv::new(first, 3).bias());
+    if let Way::Control(latents) = way {
+        let hint = hint(n, latents, first);
+        x = n.add_maps(x, hint);
+    }
+    let mut skips = Vec::new();
+    x = remember(n, x, &mut skips, way);
     let levels = net.channels.len();
     for level in 0..levels {
         for _ in 0..2 {
             x = residual(n, x, net.channels[level]);
             x = transformer(n, x, net, net.transformers[level], net.heads[level]);
-            x = remember(n, x, &mut skips);
+            x = remember(n, x, &mut skips, way);
         }
         if level + 1 < levels {
             x = n.conv(x, Conv::new(net.channels[level], 3).stride(2).bias());
-            x = remember(n, x, &mut skips);
+            x = remember(n, x, &mut skips, way);
         }
     }
     let deepest = net.channels[levels - 1];
@@ -104,7 +143,26 @@ pub(super) fn write(n: &mut Layers, net: &UNet, latents: Latents) {
     x = n.cut(x, false);
     x = transformer(n, x, net, net.middle, net.heads[levels - 1]);
     x = residual(n, x, deepest);
-    for level in (0..levels).rev() {
+    match way {
+        Way::Plain => {}
+        Way::Control(_) => {
+            let left = n.conv(x, Conv::new(deepest, 1).bias());
+            n.b.put(MIDDLE, left.t);
+            x = n.cut(left, false);
+        }
+        Way::Controlled => {
+            let left = n.b.take(MIDDLE);
+            let t = n.b.add(x.t, left);
+            n.clear(MIDDLE);
+            x = n.cut(Map { t, ..x }, false);
+        }
+    }
+    (x, skips)
+}
+
+/// The levels in reverse, and the loss.
+fn way_up(n: &mut Layers, net: &UNet, mut x: Map, mut skips: Vec<Map>) {
+    for level in (0..net.channels.len()).rev() {
         for _ in 0..3 {
             let Some(skip) = skips.pop() else { continue };
             let slot = Slot(SKIPS + skips.len() as u8);
@@ -126,16 +184,36 @@ pub(super) fn write(n: &mut Layers, net: &UNet, latents: Latents) {
     squared_error(n, y.t);
 }
 
-/// Leaves the newest map for the way up.
-fn keep(n: &mut Layers, skips: &[Map]) {
-    if let Some(last) = skips.last() {
-        n.b.put(Slot(SKIPS + skips.len() as u8 - 1), last.t);
+/// `ControlNetConditioningEmbedding`: the picture that controls, brought down to the latents' size.
+fn hint(n: &mut Layers, latents: Latents, out: u64) -> Map {
+    let rows = n.batch * latents.height * latents.width;
+    let dtype = input_format(n);
+    let t = resident(n, rows, 3, dtype);
+    let x = Map { t, channels: 3, height: latents.height, width: latents.width, depth: 1 };
+    let mut x = n.conv(x, Conv::new(16, 3).bias());
+    x = n.act(x, Act::Silu);
+    for (channels, wider) in [(16, 32), (32, 96), (96, 256)] {
+        x = n.conv(x, Conv::new(channels, 3).bias());
+        x = n.act(x, Act::Silu);
+        x = n.conv(x, Conv::new(wider, 3).stride(2).bias());
+        x = n.act(x, Act::Silu);
     }
+    n.conv(x, Conv::new(out, 3).bias())
 }
 
-fn remember(n: &mut Layers, x: Map, skips: &mut Vec<Map>) -> Map {
+/// Leaves the newest map for the way up.
+fn remember(n: &mut Layers, x: Map, skips: &mut Vec<Map>, way: Way) -> Map {
+    let slot = Slot(SKIPS + skips.len() as u8);
     skips.push(x);
-    keep(n, skips);
+    let left = match way {
+        Way::Plain => x.t,
+        Way::Control(_) => n.conv(x, Conv::new(x.channels, 1).bias()).t,
+        Way::Controlled => {
+            let left = n.b.take(slot);
+            n.b.add(x.t, left)
+        }
+    };
+    n.b.put(slot, left);
     n.cut(x, false)
 }
 
