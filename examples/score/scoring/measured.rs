@@ -302,6 +302,13 @@ fn runtime(row: &Row<'_>, method: Method, gpu: Option<&Gpu>) -> Runtime {
 /// says for scripts of today that choose nothing: those get the library's kernel unless a remark confirms it.
 fn attention(row: &Row<'_>, runtime: Runtime) -> Attention {
     let stated = words::attention(row.text("attention"));
+    let source = row.text("source").to_lowercase();
+    // The tables of these two scripts date from before diffusers 0.13 of February 2023, which brought
+    // `scaled_dot_product_attention`: scores were written out unless xformers was asked for.
+    let early = ["diffusers examples/controlnet/readme.md", "diffusers examples/dreambooth/readme*.md"];
+    if stated == Attention::Auto && early.iter().any(|e| source.contains(e)) {
+        return Attention::Eager;
+    }
     let note = row.text("note").to_lowercase();
     // A repository's own models write their scores out; so does XLNet, which has no other code.
     let own = row.text("source").contains("DeepLearningExamples") || row.text("model").starts_with("XLNet");
