@@ -206,6 +206,16 @@ fn project(
         base: match words::base(weights) {
             // The methods and formats that say the same already.
             BaseFormat::Fp32 if !method.is_adapter() => BaseFormat::AsPrecision,
+            // What is trained in fp16 is fp32 in diffusers' scripts and their kin (`if args.mixed_precision == "fp16":
+            // cast_training_params(...)`), DeepSpeed's engine apart.
+            BaseFormat::Bf16
+                if framework == Framework::Diffusers
+                    && !method.is_adapter()
+                    && compute.contains("fp16")
+                    && !row.text("sharding").to_lowercase().contains("zero") =>
+            {
+                BaseFormat::AsPrecision
+            }
             // Only LitGPT's names tell the two apart. Double quantization is what the others do unless told otherwise:
             // `double_quantization` of LLaMA-Factory, `bnb_4bit_use_double_quant` of ms-swift, Axolotl and Unsloth, the
             // scales of torchtune's `NF4Tensor`, and the examples of PEFT and TRL.
