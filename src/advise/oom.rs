@@ -1,6 +1,6 @@
 //! What an error about memory means: which card it must be, how much was missing, why, and what to do first.
 
-use crate::catalog::Catalog;
+use crate::catalog::{Catalog, Gpu, Vendor};
 use crate::project::Project;
 use crate::project::import::card::by_memory;
 use crate::project::import::error::{Memory, MemoryError, Stage};
@@ -123,7 +123,7 @@ pub struct Explained {
 }
 
 /// Cards that are named for a capacity.
-const MOST_CARDS: usize = 12;
+const MOST_CARDS: usize = 10;
 
 /// What `PyTorch`'s own context holds beside its tensors at most: 0.3 to 1.5 GiB by card and version (`catalog/data/README.md`).
 const CONTEXT: Bytes = Bytes(3 * GIB / 2);
@@ -141,7 +141,8 @@ const AFTER: u64 = 20;
 pub fn explain(error: &MemoryError, project: &Project, catalog: &Catalog) -> Explained {
     let cards: Vec<&'static str> = match error.capacity {
         Some(capacity) if error.memory.is_card() => {
-            by_memory(capacity, catalog).into_iter().map(|gpu| gpu.id).collect()
+            let own = |gpu: &&Gpu| makers(error.memory).is_none_or(|makers| makers.contains(&gpu.vendor));
+            by_memory(capacity, catalog).into_iter().filter(own).map(|gpu| gpu.id).collect()
         }
         _ => Vec::new(),
     };
@@ -156,6 +157,19 @@ pub fn explain(error: &MemoryError, project: &Project, catalog: &Catalog) -> Exp
         }
     }
     Explained { cards: cards.into_iter().take(MOST_CARDS).collect(), is_own, missing, causes, first }
+}
+
+/// Whose cards speak so; `None` where anybody's may.
+const fn makers(memory: Memory) -> Option<&'static [Vendor]> {
+    Some(match memory {
+        Memory::Cuda => &[Vendor::Nvidia, Vendor::MetaX],
+        Memory::Hip => &[Vendor::Amd, Vendor::Hygon],
+        Memory::Npu => &[Vendor::Huawei],
+        Memory::Xpu => &[Vendor::Intel],
+        Memory::Musa => &[Vendor::MooreThreads],
+        Memory::Metal => &[Vendor::Apple],
+        _ => return None,
+    })
 }
 
 fn free(error: &MemoryError) -> Option<Bytes> {

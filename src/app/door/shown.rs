@@ -56,11 +56,11 @@ fn error_view(door: Door, lang: Lang, error: &MemoryError) -> AnyView {
     view! {
         <div class="door-error" data-testid="door-error">
             {lines(explained::amounts(lang, error, &explained))}
+            {own}
+            {which}
             <ul class="door-causes" data-testid="door-causes">{causes.collect::<Vec<_>>()}</ul>
             <h4>{labels::DOOR_FIRST.text(lang)}</h4>
             <ol class="door-first" data-testid="door-first">{first.collect::<Vec<_>>()}</ol>
-            {own}
-            {which}
         </div>
     }
     .into_any()
@@ -130,7 +130,7 @@ fn settings(door: Door, lang: Lang, reading: &Reading) -> AnyView {
         view! { <p class="quiet">{labels::DOOR_SAME.text(lang)}</p> }.into_any()
     } else {
         let fill = move || door.fill(after.clone());
-        view! { <button type="button" class="door-fill" data-testid="door-fill" on:click=click(fill)>{doors::fill(lang, count)}</button> }
+        view! { <button type="button" class="primary door-fill" data-testid="door-fill" on:click=click(fill)>{doors::fill(lang, count)}</button> }
             .into_any()
     };
     let refused = (!refused.is_empty()).then(|| {

@@ -1,6 +1,6 @@
 //! Which card of the catalog a printed name means.
 
-use crate::catalog::{Catalog, Gpu};
+use crate::catalog::{Catalog, Gpu, GpuFamily};
 use crate::units::Bytes;
 
 /// What a printed name means.
@@ -106,7 +106,15 @@ pub fn by_memory(capacity: Bytes, catalog: &Catalog) -> Vec<&Gpu> {
         far(gpu) <= tolerance || gpu.memory.0.abs_diff(capacity.0 * u64::from(gpu.devices.max(1))) <= 20 << 20
     };
     let mut found: Vec<&Gpu> = catalog.gpus.iter().filter(|gpu| near(gpu)).collect();
-    found.sort_by_key(|gpu| far(gpu) >> 24);
+    // Of cards as near, those that most people have.
+    let rank = |gpu: &Gpu| match gpu.family {
+        GpuFamily::Consumer if gpu.id.ends_with("-mod") => 4,
+        GpuFamily::Consumer | GpuFamily::Apple => 0,
+        GpuFamily::Datacenter => 1,
+        GpuFamily::Workstation | GpuFamily::Accelerator => 2,
+        GpuFamily::Laptop => 3,
+    };
+    found.sort_by_key(|gpu| (far(gpu) >> 26, rank(gpu)));
     found
 }
 
