@@ -112,6 +112,7 @@ fn models_by_the_names_people_write() {
     let catalog = Catalog::bundled();
     let cases = [
         ("Qwen2.5-7B-Instruct", Some(7.0), Some("qwen2.5-7b")),
+        ("Qwen/Qwen2.5-7B-Instruct", None, Some("qwen2.5-7b")),
         ("bert-large-uncased (sequence classification)", Some(0.335), Some("bert-large-uncased")),
         ("BERT-Base SQuAD", Some(0.11), Some("bert-base-uncased")),
         ("Llama-3.3-70B AWQ", Some(70.6), Some("llama-3.3-70b")),

@@ -76,6 +76,7 @@ fn plain(name: &str) -> String {
 /// The model with this name, whatever is hung on to it (`-Instruct`, `(timm)`, `SQuAD`, `UNet + text encoders`).
 /// `params` in billions guards against a namesake of another size.
 pub(crate) fn by_name<'a>(catalog: &'a Catalog, name: &str, params: Option<f64>) -> Option<&'a Model> {
+    let name = without_owner(name);
     // The whole name is believed even where the row's size is of another count.
     lookup(catalog, name)
         .or_else(|| catalog.resolve_model(name).filter(|m| fits(m, params)))
@@ -173,6 +174,27 @@ fn timm(name: &str) -> Option<String> {
         id = format!("{id}-{known}");
     }
     Some(id)
+/// `Qwen/Qwen2.5-7B` without whose it is.
+fn without_owner(name: &str) -> &str {
+    match name.split_once('/') {
+        Some((owner, rest)) if !rest.is_empty() && !owner.contains([' ', '(', '+']) => rest,
+        _ => name,
+    }
+}
+
+/// Billions of parameters as they stand in a name: `7B model`, `GPT-2 345M`, `Zeta-1.8b-chat`.
+pub(crate) fn size_in_name(name: &str) -> Option<f64> {
+    let lower = name.to_lowercase();
+    let mut words = lower.split(|c: char| !c.is_ascii_alphanumeric() && c != '.');
+    words.find_map(|word| {
+        let (digits, unit) = word.split_at_checked(word.len().checked_sub(1)?)?;
+        let size: f64 = digits.parse().ok().filter(|size| *size > 0.0)?;
+        match unit {
+            "b" if size < 5000.0 => Some(size),
+            "m" if size >= 10.0 => Some(size / 1000.0),
+            _ => None,
+        }
+    })
 }
 
 /// Whether the size in the row and the model's agree, as far as both are known.
@@ -223,7 +245,7 @@ pub(crate) fn denoiser_by_size(catalog: &Catalog, params: Option<f64>, clips: bo
 /// today's usual decoders.
 pub(crate) fn by_family_and_size<'a>(catalog: &'a Catalog, name: &str, params: Option<f64>) -> Option<&'a Model> {
     let params = params?;
-    let wanted = plain(name);
+    let wanted = plain(without_owner(name));
     let shared = |m: &Model| plain(m.id).bytes().zip(wanted.bytes()).take_while(|(a, b)| a == b).count();
     let near = || catalog.models.iter().filter(|m| m.params > 0 && gap(m, params) < SIZE_TOLERANCE.ln());
     let family = near()
@@ -238,5 +260,12 @@ pub(crate) fn by_family_and_size<'a>(catalog: &'a Catalog, name: &str, params: O
                 _ => false,
             })
             .min_by(|a, b| gap(a, params).total_cmp(&gap(b, params)))
+            .or_else(|| nearest(catalog, params))
     })
+}
+
+/// The language model of whatever kind that is nearest in size, where it is less than twice as large or as small.
+fn nearest(catalog: &Catalog, params: f64) -> Option<&Model> {
+    let models = catalog.models.iter().filter(|m| m.params > 0 && m.language().is_some());
+    models.min_by(|a, b| gap(a, params).total_cmp(&gap(b, params))).filter(|m| gap(m, params) < 2_f64.ln())
 }

@@ -52,9 +52,13 @@ impl<'a> Row<'a> {
         self.columns.get(column).and_then(|i| self.fields.get(*i)).map_or("", str::trim)
     }
 
-    /// A column as a finite number of at least zero.
+    /// A column as a finite number of at least zero, with or without a unit behind it (`24 GB`, `7B`).
     pub(crate) fn number(&self, column: &str) -> Option<f64> {
-        self.text(column).parse().ok().filter(|v: &f64| v.is_finite() && *v >= 0.0)
+        let text = self.text(column);
+        let number = text.trim_end_matches(|c: char| c.is_ascii_alphabetic()).trim_end();
+        // What is no number at all (`inf`) or one in letters stays so.
+        let text = if number.is_empty() { text } else { number };
+        text.parse().ok().filter(|v: &f64| v.is_finite() && *v >= 0.0)
     }
 
     /// A column as a whole number.
