@@ -6,7 +6,7 @@
 
 use super::allocator::Allocator;
 use super::optimizer;
-use super::run::{Walk, run_observed};
+use super::run::{Observer, Walk, run_observed};
 use crate::network::{Dtype, Program, StepConfig, StepImpl, Weight, round};
 use crate::project::Optimizer;
 use crate::units::Bytes;
@@ -23,20 +23,83 @@ pub struct Held {
 /// Steps until the allocator needs nothing new: the first makes states and gradients, the second finds them there.
 const STEPS: usize = 2;
 
+/// What a run of forward and backward asks of the allocator, in order.
+#[derive(Default)]
+struct Course(Vec<Event>);
+
+enum Event {
+    Alloc(u32, u64),
+    Free(u32),
+    Scratch(u64),
+}
+
+impl Observer for Course {
+    fn alloc(&mut self, storage: u32, bytes: u64) {
+        self.0.push(Event::Alloc(storage, bytes));
+    }
+
+    fn free(&mut self, storage: u32) {
+        self.0.push(Event::Free(storage));
+    }
+
+    fn scratch(&mut self, bytes: u64) {
+        self.0.push(Event::Scratch(bytes));
+    }
+}
+
+impl Course {
+    fn of(program: &Program, config: &StepConfig) -> Self {
+        let mut course = Self::default();
+        run_observed(program, config, Walk::Full, &mut course);
+        course
+    }
+
+    fn replay(&self, allocator: &mut Allocator) {
+        for event in &self.0 {
+            match *event {
+                Event::Alloc(storage, bytes) => allocator.alloc(storage, bytes),
+                Event::Free(storage) => allocator.free(storage),
+                Event::Scratch(bytes) => allocator.scratch(bytes),
+            }
+        }
+    }
+}
+
+/// The two kinds of micro-batches: the first of a step and those after it.
+struct Courses {
+    first: Course,
+    later: Option<Course>,
+}
+
+impl Courses {
+    fn of(program: &Program, config: &StepConfig) -> Self {
+        let first = StepConfig {
+            accumulation: 1,
+            code: crate::network::Code { zeroes_gradients: false, ..config.code },
+            ..*config
+        };
+        let later = StepConfig { accumulation: 2, ..*config };
+        let several = config.accumulation > 1 || config.code.zeroes_gradients;
+        Self { first: Course::of(program, &first), later: several.then(|| Course::of(program, &later)) }
+    }
+}
+
 /// Loads the model and runs the first steps of training it, with all the memory in the world.
 pub fn first_steps(program: &Program, config: &StepConfig) -> Held {
-    let allocator = walk(program, config, Allocator::default());
+    let allocator = walk(program, config, &Courses::of(program, config), Allocator::default());
     Held { reserved: Bytes(allocator.peak()), allocated: Bytes(allocator.live_peak()) }
 }
 
 /// The least that the allocator gets through the first steps with, to a part in [`STEPS_OF_SEARCH`] powers of two between
 /// what is in use and what it would like to hold.
 pub fn least(program: &Program, config: &StepConfig) -> Held {
-    let held = first_steps(program, config);
+    let courses = Courses::of(program, config);
+    let all = walk(program, config, &courses, Allocator::default());
+    let held = Held { reserved: Bytes(all.peak()), allocated: Bytes(all.live_peak()) };
     let (mut below, mut enough) = (held.allocated.0, held.reserved.0);
     for _ in 0..STEPS_OF_SEARCH {
         let middle = below + (enough - below) / 2;
-        if walk(program, config, Allocator::of(middle)).failed() {
+        if walk(program, config, &courses, Allocator::of(middle)).failed() {
             below = middle;
         } else {
             enough = middle;
@@ -48,7 +111,7 @@ pub fn least(program: &Program, config: &StepConfig) -> Held {
 /// Halvings of the span between memory in use and memory held.
 const STEPS_OF_SEARCH: u32 = 5;
 
-fn walk(program: &Program, config: &StepConfig, mut allocator: Allocator) -> Allocator {
+fn walk(program: &Program, config: &StepConfig, courses: &Courses, mut allocator: Allocator) -> Allocator {
     // Weights and states that each step makes anew, tensor by tensor.
     let mut renewed = Vec::new();
     for w in &program.weights {
@@ -61,19 +124,16 @@ fn walk(program: &Program, config: &StepConfig, mut allocator: Allocator) -> All
         }
     }
     allocator.resident(program.batch_bytes);
-    let first = StepConfig {
-        accumulation: 1,
-        code: crate::network::Code { zeroes_gradients: false, ..config.code },
-        ..*config
-    };
-    let later = StepConfig { accumulation: 2, ..*config };
     let mut gradients = Vec::new();
     for step in 0..STEPS {
         let mut fresh = gradients.is_empty();
         // Two micro-batches show what more would.
         for _ in 0..config.accumulation.clamp(1, 2) {
-            let how = if fresh { &first } else { &later };
-            run_observed(program, how, Walk::Full, &mut allocator);
+            let course = if fresh { &courses.first } else { courses.later.as_ref().unwrap_or(&courses.first) };
+            course.replay(&mut allocator);
+            if allocator.failed() {
+                return allocator;
+            }
             let left = allocator.left();
             if fresh {
                 gradients = left;
