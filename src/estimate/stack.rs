@@ -274,11 +274,7 @@ pub fn configure(project: &Project, layers: u64, task: Task, gpu: Option<&Gpu>) 
             int8_saves_input: has_bitsandbytes(project.framework),
             compiled: project.habits.compiled,
             // Preference losses took log-softmax of the fp32 logits that the model returned (`get_batch_logps` of TRL).
-            // Scripts of one's own compile model and loss together (nanoGPT's `torch.compile(model)`, whose forward ends with
-            // the loss): logits are kept in 16 bit and everything after them is made again.
-            fused_cross_entropy: (stack.code.fused_cross_entropy
-                || project.habits.compiled && project.framework == Framework::Pytorch)
-                && pairs == 1,
+            fused_cross_entropy: (stack.code.fused_cross_entropy || compiles_loss(project)) && pairs == 1,
             converts_outputs: stack.code.converts_outputs && pairs == 1,
             shifts_logits: stack.code.shifts_logits || (pairs > 1 && stack.code.converts_outputs),
             streamed_linears: project.framework == Framework::SimpleTuner && project.block_swap >= 1.0,
@@ -324,6 +320,15 @@ pub fn configure(project: &Project, layers: u64, task: Task, gpu: Option<&Gpu>) 
         accumulation: project.accumulation,
         shards: Shards::default(),
     }
+}
+
+/// Whether a compiled model's loss is compiled too: logits are then kept in 16 bit and everything after them is made again.
+/// Scripts of one's own compile both together (nanoGPT's `torch.compile(model)`, whose forward ends with the loss);
+/// torchtitan compiles the loss by itself since January 2025 (`compile.components = ["model", "loss"]`).
+fn compiles_loss(project: &Project) -> bool {
+    let today = project.runtime == Runtime::Current;
+    project.habits.compiled
+        && (project.framework == Framework::Pytorch || project.framework == Framework::Torchtitan && today)
 }
 
 const fn eight_bit(optimizer: Optimizer) -> bool {

@@ -335,9 +335,11 @@ fn habits(row: &Row<'_>) -> Habits {
     // Training scripts that compile their model unless told otherwise (`compile = True` in train.py,
     // `torch.compile(model)` in base_train.py).
     let compiles = has(&["nanogpt", "nanochat", "autoresearch"]);
+    // torchtitan's float8 is for compiled models (docs/float8.md).
+    let float8 = source.contains("torchtitan") && row.text("compute_dtype").contains("fp8");
     let told = words.contains("compile") && !words.contains("compile off") && !words.contains("no compile");
     Habits {
-        compiled: (compiles || told) && !words.contains("eager"),
+        compiled: (compiles || told || float8) && !words.contains("eager"),
         // Loops of one's own: fsdp_qlora's train.py has `output = model(...)`, as PyTorch's own examples have.
         own_loop: words.contains("fsdp_qlora"),
         renews: row.text("optimizer").to_lowercase().contains("jitlamb"),

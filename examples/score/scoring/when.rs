@@ -16,6 +16,7 @@ const THREADS: &[(&str, [u64; 3])] = &[
     ("Lightning-AI/litgpt", [0, 830, 1_950]),
     ("modelscope/ms-swift", [0, 250, 3_330]),
     ("ultralytics/ultralytics", [640, 7_250, 19_700]),
+    ("pytorch/torchtitan", [0, 20, 930]),
     ("tloen/alpaca-lora", [0, 700, 700]),
     ("tatsu-lab/stanford_alpaca", [0, 320, 330]),
 ];
