@@ -85,7 +85,10 @@ pub(crate) fn case(row: &Row<'_>, catalog: &Catalog) -> Case {
 
 fn subject(row: &Row<'_>, domain: Domain, gpu: Option<&Gpu>, catalog: &Catalog) -> Result<Subject, Reason> {
     let name = row.text("model");
-    let params = row.number("params_b").filter(|p| *p > 0.0).or_else(|| models::size_in_name(name));
+    let params = row.number("params_b").filter(|p| *p > 0.0).or_else(|| {
+        // The sizes of other networks are no sizes of language models.
+        (domain == Domain::Llm).then(|| models::size_in_name(name)).flatten()
+    });
     if row.text("method").contains("kernel benchmark") {
         return loss_head(row);
     }

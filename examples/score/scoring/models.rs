@@ -76,7 +76,10 @@ fn plain(name: &str) -> String {
 /// The model with this name, whatever is hung on to it (`-Instruct`, `(timm)`, `SQuAD`, `UNet + text encoders`).
 /// `params` in billions guards against a namesake of another size.
 pub(crate) fn by_name<'a>(catalog: &'a Catalog, name: &str, params: Option<f64>) -> Option<&'a Model> {
-    let name = without_owner(name);
+    by_whole_name(catalog, name, params).or_else(|| by_whole_name(catalog, without_owner(name), params))
+}
+
+fn by_whole_name<'a>(catalog: &'a Catalog, name: &str, params: Option<f64>) -> Option<&'a Model> {
     // The whole name is believed even where the row's size is of another count.
     lookup(catalog, name)
         .or_else(|| catalog.resolve_model(name).filter(|m| fits(m, params)))
@@ -174,6 +177,8 @@ fn timm(name: &str) -> Option<String> {
         id = format!("{id}-{known}");
     }
     Some(id)
+}
+
 /// `Qwen/Qwen2.5-7B` without whose it is.
 fn without_owner(name: &str) -> &str {
     match name.split_once('/') {
