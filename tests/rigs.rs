@@ -1,8 +1,9 @@
 //! Home machines, line by line.
 
-use enough_gpu::advise::rig::{Check, Circuit, Cooling, Platform, rig};
+use enough_gpu::advise::rig::{Case, Check, Circuit, Cooling, Noise, Platform, circuits, disk, rig};
 use enough_gpu::catalog::Catalog;
-use enough_gpu::units::Bytes;
+use enough_gpu::project::{Method, Project};
+use enough_gpu::units::{Bytes, Currency};
 
 #[test]
 fn two_rtx_3090() {
@@ -21,6 +22,9 @@ fn two_rtx_3090() {
     assert!(found.checks.contains(&Check::Board(Platform::DesktopTwoSlots)));
     assert!(found.checks.contains(&Check::Cool(Cooling::RisersOrBlowers)));
     assert!(found.checks.contains(&Check::Memory(Bytes::from_gib(96.0))));
+    // Two cards of three slots: six of an ATX board's seven.
+    assert!(found.checks.contains(&Check::Case(Case::Tower)) && found.checks.contains(&Check::Noise(Noise::Loud)));
+    assert!(!found.not_at_home);
     // The 3090 came before the 16-pin connector was usual, and its driver's rules.
     assert!(!found.checks.iter().any(|c| matches!(c, Check::TwelveVolt { .. } | Check::NoPeerToPeer)));
     // 845 W on average behind the supply, for 720 hours: 676 kWh.
@@ -42,6 +46,31 @@ fn four_rtx_4090() {
     assert!(found.checks.contains(&Check::Cool(Cooling::RisersOrBlowers)));
     assert!(found.checks.contains(&Check::Memory(Bytes::from_gib(192.0))));
     assert!(found.checks.contains(&Check::NoPeerToPeer));
+    assert!(found.checks.contains(&Check::Case(Case::OpenFrame)));
+}
+
+#[test]
+fn what_no_home_holds() {
+    let catalog = Catalog::bundled();
+    let server = rig(catalog.gpu("h100-sxm").unwrap(), 8, Bytes::from_gib(32.0)).unwrap();
+    assert!(server.not_at_home && server.checks.contains(&Check::Case(Case::Rack)));
+    assert!(server.checks.contains(&Check::NoCircuit));
+}
+
+#[test]
+fn disks_and_circuits_follow_the_project() {
+    let catalog = Catalog::bundled();
+    let mut project = Project { model: "llama-3.1-8b".to_owned(), method: Method::QLora, ..Project::default() };
+    // 150 GB for the system, 16 for the model, 6 for three checkpoints of adapters.
+    assert_eq!(disk(&project, &catalog), Check::Disk { gb: 500 });
+    // All weights: 3 x 96 GB of checkpoints on top.
+    project.method = Method::Full;
+    assert_eq!(disk(&project, &catalog), Check::Disk { gb: 500 });
+    project.model = "llama-3.1-70b".to_owned();
+    assert_eq!(disk(&project, &catalog), Check::Disk { gb: 4000 });
+    assert_eq!(circuits(&project), [Circuit::Us15A, Circuit::Us20A]);
+    project.budget.currency = Currency::Cny;
+    assert_eq!(circuits(&project), [Circuit::China10A, Circuit::China16A]);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Several cards for one project: what each of them holds under every way to share it, what main memory that takes, and
 //! how much of the added speed is left over.
 
-use super::engine::{Engine, Estimates, Need, accumulation, divides, on};
+use super::engine::{Engine, Estimates, Need, accumulation, divides, on, settle};
 use super::plan::{MOST_CARDS, smallest_count};
 use crate::catalog::{Catalog, Gpu};
 use crate::estimate::time::has_flash;
@@ -73,6 +73,8 @@ pub fn several(project: &Project, gpu: &Gpu, count: u32, catalog: &Catalog) -> R
         |time: &TimeEstimate, project: &Project| super::plan::samples_per_step(project) as f64 / time.step.0;
     let base = load.as_ref().ok().and_then(|l| l.on(gpu, 1, Sharding::Ddp).ok()).map(|t| samples_a_second(&t, &single));
     let own = project.hardware.gpu == gpu.id && project.hardware.count == count;
+    // "Automatic" is set to what it comes to.
+    let set = if own { settle(&engine, project, gpu).ok().map(|(settled, _)| settled.hardware.sharding) } else { None };
     let copies_only = !divides(project);
     let language = project.language(catalog);
     let mut sharings = Vec::new();
@@ -103,7 +105,7 @@ pub fn several(project: &Project, gpu: &Gpu, count: u32, catalog: &Catalog) -> R
             host: memory.host,
             time,
             efficiency: speed.zip(base).map(|(speed, base)| (speed / base / f64::from(count)).min(1.0)),
-            chosen: own && project.hardware.sharding == sharding,
+            chosen: set == Some(sharding),
             project: there,
         });
     }

@@ -5,7 +5,7 @@ use super::live::{click, part, words};
 use super::page::{Page, page};
 use super::share::{copy, download};
 use crate::advise::recipe::{Recipe, libraries, recipes};
-use crate::project::{Choice, Field, Framework, Project};
+use crate::project::{Choice, Field, Framework, Project, Sharding};
 use crate::text::{self, Lang, labels, recipes as say};
 use gloo::timers::callback::Timeout;
 use leptos::html::Textarea;
@@ -30,7 +30,13 @@ pub(super) fn Recipes() -> AnyView {
     });
     let files = Memo::new(move |_| {
         let framework = chosen.get()?;
-        Some(page.project.with(|p| recipes(&Project { framework, ..p.clone() }, page.catalog)))
+        let mut project = page.project.with(|p| Project { framework, ..p.clone() });
+        if project.hardware.sharding == Sharding::Auto {
+            // What "automatic" came to, as the figures have it.
+            let resolved = page.advice.with(|a| a.as_ref().ok().map(|a| a.memory.resolved.sharding));
+            project.hardware.sharding = resolved.unwrap_or_default();
+        }
+        Some(recipes(&project, page.catalog))
     });
     let tabs = part(move || {
         let (lang, chosen) = (page.lang.get(), chosen.get());

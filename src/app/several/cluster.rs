@@ -1,7 +1,6 @@
 //! Pre-training on many cards: how many days, what it costs, what breaks.
 
-use super::{card, paused};
-use crate::advise::FixKind;
+use super::{card, laid_out, paused};
 use crate::advise::plan::{MOST_CARDS, Plan, plan};
 use crate::advise::pretraining::{gpu_hour, pretraining, tokens, usual_batch};
 use crate::app::fold::fold;
@@ -122,7 +121,6 @@ fn drawn(page: Page, lang: Lang, found: &Plan, tokens: f64) -> AnyView {
         .collect();
     let samples = (tokens / p.sequence.max(1) as f64).ceil().min(1e13) as u64;
     let after = Project { samples, epochs: 1.0, ..p.clone() };
-    let count = p.hardware.count;
     view! {
         <dl class="facts">{rows}</dl>
         <button
@@ -130,7 +128,7 @@ fn drawn(page: Page, lang: Lang, found: &Plan, tokens: f64) -> AnyView {
             class="primary"
             data-testid="cluster-apply"
             on:click=click(move || {
-                page.apply_fix(vec![FixKind::MoreCards { count }, FixKind::Sharding], after.clone());
+                page.apply_fix(laid_out(&after), after.clone());
             })
         >
             {labels::APPLY.text(lang)}

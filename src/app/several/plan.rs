@@ -1,8 +1,7 @@
 //! The best plan for the cards that are looked at, and how the person's own are joined and cut.
 
-use super::card;
 use super::ways::looked_at;
-use crate::advise::FixKind;
+use super::{card, laid_out};
 use crate::advise::plan::{Plan, safe_plan, samples_per_step};
 use crate::app::field::FieldRow;
 use crate::app::live::{click, part, when};
@@ -46,7 +45,6 @@ fn drawn(page: Page, lang: Lang, found: &Plan) -> AnyView {
     let reasons: Vec<AnyView> =
         found.reasons.iter().map(|r| view! { <li>{say::reason(lang, r)}</li> }.into_any()).collect();
     let project = found.project.clone();
-    let count = project.hardware.count;
     let same = project.clone();
     let set = when(move || page.project.with(|p| *p == same));
     view! {
@@ -59,7 +57,7 @@ fn drawn(page: Page, lang: Lang, found: &Plan) -> AnyView {
             data-testid="plan-apply"
             disabled=set
             on:click=click(move || {
-                page.apply_fix(vec![FixKind::MoreCards { count }, FixKind::Sharding], project.clone());
+                page.apply_fix(laid_out(&project), project.clone());
             })
         >
             {labels::APPLY.text(lang)}

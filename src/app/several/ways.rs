@@ -1,7 +1,6 @@
 //! Every way to share the project, in a table.
 
-use super::card;
-use crate::advise::FixKind;
+use super::{card, laid_out};
 use crate::advise::several::{Several, Sharing, several};
 use crate::app::live::{click, part, words};
 use crate::app::page::Page;
@@ -91,7 +90,7 @@ pub(super) fn ways(page: Page, project: RwSignal<Option<Project>>, asked: RwSign
 fn table(page: Page, lang: Lang, found: &Several) -> AnyView {
     let heads: Vec<AnyView> =
         say::HEADS.iter().map(|head| view! { <th scope="col">{head.text(lang)}</th> }.into_any()).collect();
-    let rows: Vec<AnyView> = found.sharings.iter().map(|way| row(page, lang, found.count, way)).collect();
+    let rows: Vec<AnyView> = found.sharings.iter().map(|way| row(page, lang, way)).collect();
     view! {
         <div class="cards frame" tabindex="0" role="region" aria-label=say::SEVERAL.text(lang)>
             <table class="ways" data-testid="ways">
@@ -109,7 +108,7 @@ fn table(page: Page, lang: Lang, found: &Several) -> AnyView {
     .into_any()
 }
 
-fn row(page: Page, lang: Lang, count: u32, way: &Sharing) -> AnyView {
+fn row(page: Page, lang: Lang, way: &Sharing) -> AnyView {
     let (tone, word) = match (way.fits, way.tight) {
         (true, _) => (Tone::Good, labels::FITS),
         (_, true) => (Tone::Tight, labels::TIGHT),
@@ -122,10 +121,6 @@ fn row(page: Page, lang: Lang, count: u32, way: &Sharing) -> AnyView {
     let efficiency = way.efficiency.filter(|_| runs).map(numbers::percent).unwrap_or_default();
     let waiting = if runs { say::waiting(way) } else { String::new() };
     let project = way.project.clone();
-    let kinds = match way.sharding.divides() {
-        (false, false, false) => vec![FixKind::MoreCards { count }],
-        _ => vec![FixKind::MoreCards { count }, FixKind::Sharding],
-    };
     let action = if way.chosen {
         view! { <span class="chosen">{say::IN_USE.text(lang)}</span> }.into_any()
     } else {
@@ -135,7 +130,7 @@ fn row(page: Page, lang: Lang, count: u32, way: &Sharing) -> AnyView {
                 type="button"
                 data-testid=format!("use-{id}")
                 aria-label=label
-                on:click=click(move || page.apply_fix(kinds.clone(), project.clone()))
+                on:click=click(move || page.apply_fix(laid_out(&project), project.clone()))
             >
                 {labels::APPLY.text(lang)}
             </button>

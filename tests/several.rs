@@ -1,0 +1,124 @@
+//! Several cards: what each holds, what main memory it takes, what joins them.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use enough_gpu::advise::plan::{safe_plan, samples_per_step};
+use enough_gpu::advise::several::several;
+use enough_gpu::catalog::Catalog;
+use enough_gpu::estimate;
+use enough_gpu::project::{
+    Checkpointing, Framework, Hardware, Interconnect, Method, Network, Offload, Parallel, Precision, Project, Sharding,
+    Wires,
+};
+use enough_gpu::units::Bytes;
+
+fn on(gpu: &str, count: u32, method: Method) -> Project {
+    Project {
+        model: "llama-3.1-8b".to_owned(),
+        method,
+        checkpointing: Checkpointing::PerBlock,
+        sequence: 2048,
+        hardware: Hardware { gpu: gpu.to_owned(), count, ..Hardware::default() },
+        ..Project::default()
+    }
+}
+
+#[test]
+fn copies_do_not_pool_memory() {
+    let catalog = Catalog::bundled();
+    let gpu = catalog.gpu("rtx-4090").unwrap();
+    for method in [Method::Full, Method::Lora, Method::QLora] {
+        let project = on("rtx-4090", 1, method);
+        let mut before = Bytes(u64::MAX);
+        for count in [2, 4, 8] {
+            let found = several(&project, gpu, count, &catalog).unwrap();
+            let of = |way| found.sharings.iter().find(|s| s.sharding == way).unwrap();
+            assert!(of(Sharding::Ddp).card >= found.alone, "{method:?} on {count}");
+            let divided = of(Sharding::Zero3);
+            assert!(divided.card < of(Sharding::Ddp).card && divided.card <= before, "{method:?} on {count}");
+            before = divided.card;
+            // Main memory is an answer of its own: a program for each card, and all that waits there.
+            assert!(of(Sharding::Zero3Offload).host > of(Sharding::Zero3).host);
+            assert!(of(Sharding::Ddp).host > of(Sharding::Zero3).host);
+        }
+    }
+}
+
+#[test]
+fn what_joins_the_cards_decides_the_time() {
+    let catalog = Catalog::bundled();
+    let gpu = catalog.gpu("rtx-3090").unwrap();
+    let step = |count, wires| {
+        let mut project = on("rtx-3090", count, Method::Full);
+        (project.hardware.wires, project.hardware.sharding) = (wires, Sharding::Zero3);
+        estimate::time(&project, gpu, count, &catalog).unwrap().step.0
+    };
+    let wired = |link| Wires { link, ..Wires::default() };
+    let times = [Interconnect::NvLink, Interconnect::Pcie16, Interconnect::Pcie8, Interconnect::Pcie4]
+        .map(|link| step(2, wired(link)));
+    assert!(times.is_sorted() && times[3] > 2.0 * times[1], "{times:?}");
+    // A bridge joins two cards, and no more.
+    assert_eq!(step(4, wired(Interconnect::NvLink)), step(4, wired(Interconnect::Pcie16)));
+    // The same eight cards in one machine, in two, and in two over a slow network.
+    let machines = |machines, network| step(8, Wires { machines, network, ..Wires::default() });
+    let times = [machines(0, Network::Auto), machines(2, Network::Ethernet25), machines(2, Network::Ethernet1)];
+    assert!(times.is_sorted() && times[2] > 5.0 * times[1], "{times:?}");
+    // What the person said joins their cards holds for those alone.
+    let other = catalog.gpu("rtx-4090").unwrap();
+    let mut project = on("rtx-3090", 2, Method::Full);
+    let usual = estimate::time(&project, other, 2, &catalog).unwrap();
+    project.hardware.wires = wired(Interconnect::Pcie4);
+    assert_eq!(estimate::time(&project, other, 2, &catalog).unwrap(), usual);
+}
+
+#[test]
+fn a_disk_takes_the_place_of_main_memory() {
+    let catalog = Catalog::bundled();
+    let gpu = catalog.gpu("rtx-4090").unwrap();
+    let with = |offload| {
+        let mut project = on("rtx-4090", 2, Method::Full);
+        (project.hardware.sharding, project.offload) = (Sharding::Zero3Offload, offload);
+        let time = estimate::time(&project, gpu, 2, &catalog).unwrap();
+        (estimate::memory(&project, Some(gpu), &catalog).unwrap(), time)
+    };
+    let ((memory, time), (disk, slower)) = (with(Offload::All), with(Offload::Nvme));
+    assert_eq!(memory.card, disk.card);
+    assert!(disk.host < memory.host && slower.step.0 > time.step.0, "{} {}", memory.host, disk.host);
+}
+
+#[test]
+fn a_cut_is_timed_as_such_and_void_where_it_does_not_come_out_even() {
+    let catalog = Catalog::bundled();
+    let gpu = catalog.gpu("a100-sxm-80gb").unwrap();
+    let mut project = on("a100-sxm-80gb", 8, Method::Full);
+    (project.framework, project.precision) = (Framework::Megatron, Precision::MasterBf16);
+    let whole = estimate::time(&project, gpu, 8, &catalog).unwrap();
+    project.hardware.parallel = Parallel { tensor: 4, ..Parallel::default() };
+    let cut = estimate::time(&project, gpu, 8, &catalog).unwrap();
+    assert_ne!(whole.step, cut.step);
+    // One card and three: no such cut.
+    for count in [1, 3] {
+        let found = several(&project, gpu, count, &catalog).unwrap();
+        assert!(found.sharings.iter().all(|s| s.project.hardware.parallel == Parallel::default()), "{count}");
+    }
+    project.hardware.count = 6;
+    assert_eq!(several(&project, gpu, 6, &catalog).unwrap().idle, 2);
+}
+
+#[test]
+fn a_safe_plan_is_safe_and_keeps_the_batch() {
+    let catalog = Catalog::bundled();
+    for (gpu, count, method) in
+        [("rtx-4090", 16, Method::Full), ("rtx-4090", 2, Method::QLora), ("h100-sxm", 8, Method::Full)]
+    {
+        let card = catalog.gpu(gpu).unwrap();
+        let project = Project { accumulation: 16, ..on(gpu, 1, method) };
+        let found = safe_plan(&project, card, count, 16, &catalog).unwrap();
+        assert!(found.memory.card.scale(1.0 + found.memory.band) <= card.usable, "{gpu} {count} {method:?}");
+        assert_eq!(samples_per_step(&found.project), 16, "{gpu} {count} {method:?}");
+        assert_eq!(found.project.hardware.count, count);
+    }
+    // Adapters are divided for nothing on two cards that hold them.
+    let card = catalog.gpu("rtx-4090").unwrap();
+    let found = safe_plan(&on("rtx-4090", 2, Method::QLora), card, 2, 4, &catalog).unwrap();
+    assert_eq!(found.project.hardware.sharding, Sharding::Ddp);
+}
