@@ -2,6 +2,7 @@
 #![cfg(not(target_arch = "wasm32"))]
 
 use page_tests::{Language, Page, Window};
+use serde_json::json;
 
 /// An 8B model trained in full: far too much for one card of 24 GB.
 const TOO_LARGE: &str = "#model=llama-3.1-8b&method=full&seq=2048&have=rtx-4090";
@@ -60,6 +61,16 @@ fn a_machine_for_two_cards_and_files_to_run() {
         page.click("@rig > summary");
         let list = page.wait_for_text("@rig-list", watts);
         assert!(list.contains("x8") && list.contains("96 GB"), "{list}");
+        // The list alone goes onto one sheet; the button does this around the browser's own dialog.
+        page.script("document.documentElement.dataset.print = 'rig'");
+        let printed = page.chromium("Page.printToPDF", &json!({"preferCSSPageSize": true, "printBackground": true}));
+        let sheets = page_tests::sheets(printed.get("data").and_then(|data| data.as_str()).unwrap_or_default());
+        assert_eq!(sheets, 1, "sheets of A4");
+        page.chromium("Emulation.setEmulatedMedia", &json!({"media": "print"}));
+        assert_eq!(page.text("@answer-head"), "", "nothing but the list");
+        page.picture(&format!("rig-{language:?}").to_lowercase());
+        page.chromium("Emulation.setEmulatedMedia", &json!({"media": ""}));
+        page.script("delete document.documentElement.dataset.print");
         page.click("@recipes > summary");
         page.wait("files", || (page.count("[data-testid='file-train.py']") == 1).then_some(()));
         assert!(page.value("[data-testid='file-train.py']").contains("load_in_4bit=True"));
