@@ -4,6 +4,7 @@
 //! all it takes.
 #![forbid(unsafe_code)]
 
+mod axe;
 mod browser;
 mod bundle;
 mod page;

@@ -7,6 +7,7 @@ use std::ops::AddAssign;
 use std::process::{Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
+use crate::axe;
 use crate::browser::Browser;
 use crate::page;
 use crate::shell::{self, Outcome, cargo, say};
@@ -125,6 +126,10 @@ fn of_the_page(browser: &Browser) -> Outcome<Count> {
         .env("PAGE_TESTS_DIST", shell::root().join("dist"))
         .env("PAGE_TESTS_CAPABILITIES", capabilities(browser)?)
         .env("CHROMEDRIVER", &browser.driver);
+    match axe::make_sure() {
+        Ok(file) => drop(command.env("PAGE_TESTS_AXE", file)),
+        Err(sentence) => say(&format!("Not checked with axe-core: {sentence}")),
+    }
     tests(&mut command, "the tests of the built page")
 }
 

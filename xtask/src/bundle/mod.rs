@@ -14,6 +14,7 @@ use std::process::ExitCode;
 
 use crate::shell::{Outcome, say};
 use html::Html;
+pub use policy::sha256;
 
 /// What starts the page, after the loader and in the same module.
 const START: &str = include_str!("start.js");
@@ -47,7 +48,7 @@ fn bundle(folder: &Path, html: &Path) -> Outcome<()> {
     }
     let (all, gzipped) = (kilobytes(whole.len()), kilobytes(encode::gzip(whole.as_bytes())?.len()));
     say(&format!("One file: {all} kB, {gzipped} kB when a host compresses it; the same commit gives the same bytes:"));
-    say(&format!("SHA-256 {}", policy::sha256(whole.as_bytes())));
+    say(&format!("SHA-256 {}", sha256(whole.as_bytes())));
     Ok(())
 }
 

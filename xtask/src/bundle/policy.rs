@@ -29,7 +29,7 @@ fn is_code(tag: &str) -> bool {
 }
 
 /// The hash by which people compare files.
-pub(super) fn sha256(bytes: &[u8]) -> String {
+pub fn sha256(bytes: &[u8]) -> String {
     let digits = |byte: &u8| [byte >> 4, byte & 15].map(|digit| char::from_digit(digit.into(), 16).unwrap_or_default());
     Sha256::digest(bytes).iter().flat_map(digits).collect()
 }
