@@ -33,9 +33,8 @@ impl Browser {
         if let Some(found) = find() {
             return Ok(found);
         }
-        let debian = Path::new("/etc/debian_version").exists() && !on_path("apt-get").is_empty();
-        let root = shell::output(Command::new("id").arg("-u")).is_some_and(|id| id.trim() == "0");
-        if debian && root {
+        let debian = is_debian();
+        if debian && is_root() {
             install()?;
             if let Some(found) = find() {
                 return Ok(found);
@@ -99,8 +98,31 @@ fn named(variables: &[&str]) -> Vec<PathBuf> {
     variables.iter().filter_map(std::env::var_os).map(PathBuf::from).collect()
 }
 
+fn is_debian() -> bool {
+    Path::new("/etc/debian_version").exists() && !on_path("apt-get").is_empty()
+}
+
+fn is_root() -> bool {
+    shell::output(Command::new("id").arg("-u")).is_some_and(|id| id.trim() == "0")
+}
+
 fn install() -> Outcome<()> {
-    say("Installing Chromium, its driver and a Chinese font with apt (about 200 MB, one to three minutes)");
+    let is_ubuntu =
+        fs::read_to_string("/etc/os-release").is_ok_and(|text| text.lines().any(|line| line == "ID=ubuntu"));
+    let packages = if is_ubuntu {
+        ["chromium-browser", "chromium-chromedriver", "fonts-noto-cjk"]
+    } else {
+        ["chromium", "chromium-driver", "fonts-noto-cjk"]
+    };
+    apt(&packages, "Chromium with its driver")
+}
+
+/// Installs packages with apt, where that is possible without asking; else does nothing.
+pub fn apt(packages: &[&str], what: &str) -> Outcome<()> {
+    if !is_debian() || !is_root() {
+        return Ok(());
+    }
+    say(&format!("Installing {what} and a Chinese font with apt (about 200 MB, one to three minutes)"));
     let apt = || {
         let mut command = Command::new("apt-get");
         command.env("DEBIAN_FRONTEND", "noninteractive").args([
@@ -116,13 +138,9 @@ fn install() -> Outcome<()> {
     if let Err(sentence) = shell::run(apt().arg("update"), "apt-get update") {
         say(&sentence);
     }
-    let packages = ["chromium", "chromium-driver", "fonts-noto-cjk"];
-    let is_ubuntu =
-        fs::read_to_string("/etc/os-release").is_ok_and(|text| text.lines().any(|line| line == "ID=ubuntu"));
-    let packages = if is_ubuntu { ["chromium-browser", "chromium-chromedriver", "fonts-noto-cjk"] } else { packages };
     shell::run(
         apt().args(["install", "--yes", "--no-install-recommends"]).args(packages),
-        "installing Chromium with apt",
+        &format!("installing {what} with apt"),
     )
 }
 

@@ -7,6 +7,7 @@
 mod axe;
 mod browser;
 mod bundle;
+mod firefox;
 mod page;
 mod recipes;
 mod shell;
@@ -20,6 +21,7 @@ cargo xtask serve [--port N]   build the page, serve it on 127.0.0.1 (8080, or t
 cargo xtask build              make the page: one file, dist/index.html, for any host, any folder, offline
 cargo xtask test               formatting, lints, native tests, tests in a headless browser, tests of the built page
 cargo xtask recipes            the ready files that the page hands out, read by the training tools themselves
+cargo xtask firefox            the built page in Firefox
 cargo xtask help               this text
 
 Each command installs what it needs and is not there yet: the wasm32-unknown-unknown target, Trunk, wasm-bindgen-cli,
@@ -35,6 +37,7 @@ fn main() -> ExitCode {
         ["bundle"] => bundle::by_trunk(),
         ["test"] => Ok(test::run()),
         ["recipes"] => recipes::run(),
+        ["firefox"] => firefox::test(),
         [] | ["help" | "-h" | "--help"] => {
             println!("{HELP}");
             Ok(ExitCode::SUCCESS)

@@ -22,3 +22,4 @@ mod page;
 mod server;
 
 pub use page::{Language, Page, Window, built, sheets};
+pub use server::serve;

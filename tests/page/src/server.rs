@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 const BASE: &str = "/some/where/";
 
 /// Starts a server that lives as long as the test, and returns the address of the page.
-pub(crate) fn serve(folder: &Path) -> String {
+pub fn serve(folder: &Path) -> String {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a free port for the page");
     let port = listener.local_addr().expect("the address of the page").port();
     let folder = folder.to_path_buf();
