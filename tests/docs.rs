@@ -2,6 +2,8 @@
 #![cfg(not(target_arch = "wasm32"))]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+#[path = "../examples/architecture/picture.rs"]
+mod architecture;
 #[allow(dead_code)]
 #[path = "../examples/timeline/course.rs"]
 mod course;
@@ -12,13 +14,16 @@ mod pages;
 #[path = "../examples/score/scoring/mod.rs"]
 mod scoring;
 #[allow(dead_code)]
+#[path = "house/source.rs"]
+mod source;
+#[allow(dead_code)]
 #[path = "../examples/timeline/worked.rs"]
 mod worked;
 
 use enough_gpu::catalog::Catalog;
 use enough_gpu::text::Lang;
 
-const PAGES: [&str; 7] = [
+const PAGES: [&str; 8] = [
     "README.md",
     "CONTRIBUTING.md",
     "CHANGELOG.md",
@@ -26,6 +31,7 @@ const PAGES: [&str; 7] = [
     "docs/how-the-number-is-made.md",
     "docs/how-the-number-is-made.zh.md",
     "docs/limits.md",
+    "docs/architecture.md",
 ];
 
 #[test]
@@ -42,6 +48,12 @@ fn the_figures_are_those_of_the_code() {
         let renewed = pages::with_part(&renewed, "courses", &course::table(lang, &courses)).unwrap();
         assert!(page == renewed, "{file} {RENEW}");
     }
+}
+
+#[test]
+fn the_rooms_are_those_of_the_code() {
+    let drawn = pages::read(architecture::FILE).unwrap();
+    assert!(drawn == architecture::picture(), "{}: run `cargo run --example architecture`", architecture::FILE);
 }
 
 #[test]

@@ -1,13 +1,15 @@
-//! The project's only automation: `cargo xtask serve | build | test | recipes`.
+//! The project's only automation: `cargo xtask serve | build | test | recipes | fuzz | bench`.
 //!
 //! Each command first makes sure of the tools it needs, so that a clean clone on a machine with Rust and a C linker is
 //! all it takes.
 #![forbid(unsafe_code)]
 
 mod axe;
+mod bench;
 mod browser;
 mod bundle;
 mod firefox;
+mod fuzz;
 mod page;
 mod recipes;
 mod shell;
@@ -22,6 +24,8 @@ cargo xtask build              make the page: one file, dist/index.html, for any
 cargo xtask test               formatting, lints, native tests, tests in a headless browser, tests of the built page
 cargo xtask recipes            the ready files that the page hands out, read by the training tools themselves
 cargo xtask firefox            the built page in Firefox
+cargo xtask fuzz [--cases N]   what must hold for any project, on many of them (20,000; a million takes hours)
+cargo xtask bench              how fast, natively, in a browser and beside other calculators: docs/benchmarks.md
 cargo xtask help               this text
 
 Each command installs what it needs and is not there yet: the wasm32-unknown-unknown target, Trunk, wasm-bindgen-cli,
@@ -38,6 +42,8 @@ fn main() -> ExitCode {
         ["test"] => Ok(test::run()),
         ["recipes"] => recipes::run(),
         ["firefox"] => firefox::test(),
+        ["fuzz", options @ ..] => fuzz::cases(options).and_then(fuzz::run),
+        ["bench"] => bench::run(),
         [] | ["help" | "-h" | "--help"] => {
             println!("{HELP}");
             Ok(ExitCode::SUCCESS)

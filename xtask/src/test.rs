@@ -102,10 +102,16 @@ fn check(command: &mut Command, what: &str) -> Outcome<Count> {
 
 /// The tests that run as wasm inside a browser.
 fn in_browser(tools: &Tools, browser: &Browser) -> Outcome<Count> {
+    let mut command = browser_command(tools, browser)?;
+    tests(command.args(["--lib", "--test", "web*", "--no-fail-fast"]), "the tests in a browser")
+}
+
+/// `cargo test` for wasm inside a browser; which tests is for the caller to add.
+pub fn browser_command(tools: &Tools, browser: &Browser) -> Outcome<Command> {
     let capabilities = capabilities(browser)?;
     let mut command = cargo();
     command
-        .args(["test", "--target", WASM, "--lib", "--test", "web*", "--no-fail-fast"])
+        .args(["test", "--target", WASM])
         .env("PATH", shell::path_with([tools.wasm_bindgen.as_path()])?)
         // By name, not by path: cargo splits this at spaces.
         .env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUNNER", "wasm-bindgen-test-runner")
@@ -115,7 +121,7 @@ fn in_browser(tools: &Tools, browser: &Browser) -> Outcome<Count> {
         .env("WASM_BINDGEN_TEST_DRIVER_TIMEOUT", "60")
         .env("WASM_BINDGEN_TEST_TIMEOUT", "120")
         .env_remove("NO_HEADLESS");
-    tests(&mut command, "the tests in a browser")
+    Ok(command)
 }
 
 /// The tests that open the built page in a browser, and use it as a person does.

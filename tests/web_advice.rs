@@ -1,0 +1,44 @@
+//! How long an advice takes as wasm, on its own: tests of one file run in one page and would share the processor.
+#![cfg(target_arch = "wasm32")]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use enough_gpu::advise::advise;
+use enough_gpu::catalog::Catalog;
+use enough_gpu::project::Project;
+use wasm_bindgen_test::{console_log, wasm_bindgen_test, wasm_bindgen_test_configure};
+
+wasm_bindgen_test_configure!(run_in_browser);
+
+/// Milliseconds since the page was opened.
+fn now() -> f64 {
+    web_sys::window().and_then(|window| window.performance()).map(|clock| clock.now()).unwrap()
+}
+
+/// Everything that the page works out after a change: 5 ms are wanted of the page's build on two quiet cores. This build
+/// is another and the machine may be busy, so that the bound only catches what is far off.
+#[wasm_bindgen_test]
+fn an_advice_is_quick() {
+    const MOST_MS: f64 = 150.0;
+    let catalog = Catalog::bundled();
+    let mut slowest = (0.0, "");
+    for preset in catalog.presets.iter() {
+        for gpu in ["", "rtx-4060-ti-16gb"] {
+            let mut project = Project::from_preset(preset, &catalog);
+            gpu.clone_into(&mut project.hardware.gpu);
+            let mut times: Vec<f64> = (0..5)
+                .map(|_| {
+                    let start = now();
+                    let _ = advise(&project, &catalog);
+                    now() - start
+                })
+                .collect();
+            times.sort_by(f64::total_cmp);
+            let on = if gpu.is_empty() { "no card" } else { gpu };
+            console_log!("advice: {} | {on} | {:.2}", preset.id, times[2]);
+            if times[2] > slowest.0 {
+                slowest = (times[2], preset.id);
+            }
+        }
+    }
+    assert!(slowest.0 < MOST_MS, "{slowest:?}");
+}

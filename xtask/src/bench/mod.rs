@@ -1,0 +1,135 @@
+//! `cargo xtask bench`: how fast, natively and in a browser, and beside other calculators; into `docs/benchmarks.md`.
+
+use crate::browser::Browser;
+use crate::shell::{self, Outcome, cargo, on_path, output, say};
+use crate::test;
+use crate::tools::Tools;
+use std::fmt::Write as _;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+
+const PAGE: &str = "docs/benchmarks.md";
+const PEERS: &str = include_str!("peers.txt");
+
+/// Measures everything and writes the page anew. What cannot be measured here keeps its last figures and says so.
+pub fn run() -> Outcome<ExitCode> {
+    let home = shell::root().join("target/bench");
+    fs::create_dir_all(&home).map_err(|error| format!("{} cannot be made: {error}.", home.display()))?;
+    let file = shell::root().join(PAGE);
+    let mut page = fs::read_to_string(&file).map_err(|error| format!("{PAGE}: {error}"))?;
+    let mut part = |name: &str, made: Outcome<String>| match made {
+        Ok(text) => page = with_part(&page, name, &text).unwrap_or_else(|| page.clone()),
+        Err(sentence) => say(&format!("{name}: {sentence} The last figures stay.")),
+    };
+    say("Natively");
+    part("native", native());
+    say("In a browser");
+    part("browser", browser());
+    say("Beside other calculators");
+    part("peers", peers(&home));
+    part("machine", Ok(machine()));
+    fs::write(&file, page).map_err(|error| format!("{PAGE}: {error}"))?;
+    say(&format!("Written: {PAGE}"));
+    Ok(ExitCode::SUCCESS)
+}
+
+fn example() -> Command {
+    let mut command = cargo();
+    command.args(["run", "--release", "--quiet", "--example", "benchmarks", "--"]);
+    command
+}
+
+fn native() -> Outcome<String> {
+    output(&mut example()).ok_or_else(|| "the example `benchmarks` did not run.".to_owned())
+}
+
+/// A whole advice for each preset, as wasm optimized for speed, in a headless browser.
+fn browser() -> Outcome<String> {
+    let (tools, browser) = (Tools::make_sure()?, Browser::make_sure()?);
+    let mut command = test::browser_command(&tools, &browser)?;
+    command.args(["--release", "--test", "web_advice", "--", "--nocapture"]);
+    let said = output(&mut command).ok_or("the test `web_advice` did not run.")?;
+    let mut rows: Vec<(f64, &str, &str)> = said
+        .lines()
+        .filter_map(|line| {
+            let mut cells = line.split_once("advice: ")?.1.split(" | ");
+            let (preset, gpu) = (cells.next()?, cells.next()?);
+            Some((cells.next()?.trim().parse().ok()?, preset, gpu))
+        })
+        .collect();
+    rows.sort_by(|a, b| b.0.total_cmp(&a.0));
+    let middle = rows.get(rows.len() / 2).map_or(0.0, |row| row.0);
+    let over = rows.iter().filter(|row| row.0 > 5.0).count();
+    let mut text = format!(
+        "A whole advice for each of {} projects and cards: middle {middle:.1} ms, {over} over 5 ms. The slowest:\n\n\
+         | project | card | ms |\n|---|---|--:|\n",
+        rows.len()
+    );
+    for (ms, preset, gpu) in rows.iter().take(8) {
+        // Writing to a String cannot fail.
+        let _ = writeln!(text, "| {preset} | {gpu} | {ms:.1} |");
+    }
+    let built = shell::root().join("dist/index.html");
+    if let Ok(page) = fs::metadata(&built) {
+        let _ = write!(text, "\nThe page is one file of {} kB.", page.len() / 1000);
+    }
+    Ok(text)
+}
+
+/// The other calculators, each from its registry, on the same cases.
+fn peers(home: &Path) -> Outcome<String> {
+    let cases = home.join("cases.csv");
+    shell::run(example().arg("--cases").arg(&cases), "writing the cases")?;
+    let python = environment(home)?;
+    let script = shell::root().join("xtask/src/bench/peers.py");
+    let mut command = Command::new(python);
+    command.arg(script).arg(cases);
+    output(&mut command).ok_or_else(|| "the other calculators did not run.".to_owned())
+}
+
+/// A Python environment with the calculators, made once for each list of them.
+fn environment(home: &Path) -> Outcome<PathBuf> {
+    if let Some(given) = std::env::var_os("ENOUGH_GPU_PYTHON") {
+        return Ok(given.into());
+    }
+    let folder = home.join("venv");
+    let python = folder.join(if cfg!(windows) { "Scripts/python.exe" } else { "bin/python" });
+    let stamp = folder.join("made-for.txt");
+    if fs::read_to_string(&stamp).is_ok_and(|made_for| made_for == PEERS) {
+        return Ok(python);
+    }
+    let system = ["python3", "python"].iter().find_map(|name| on_path(name).into_iter().next());
+    let system = system.ok_or("there is no Python to run the others with. Install Python 3.10 or later.")?;
+    say("Installing the other calculators, once, into target/bench/venv: some gigabytes, most of it PyTorch");
+    shell::run(Command::new(system).args(["-m", "venv"]).arg(&folder), "making a Python environment")?;
+    let mut pip = Command::new(&python);
+    pip.env("DS_BUILD_OPS", "0").args(["-m", "pip", "install", "--quiet"]).args(PEERS.lines());
+    shell::run(&mut pip, "installing the other calculators")?;
+    fs::write(&stamp, PEERS).map_err(|error| format!("{}: {error}", stamp.display()))?;
+    Ok(python)
+}
+
+fn machine() -> String {
+    let cpu = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let cpu = cpu.lines().find_map(|line| line.strip_prefix("model name")?.split_once(": ")).map_or("unknown", |c| c.1);
+    let cores = std::thread::available_parallelism().map_or(0, usize::from);
+    let said = |program: &str, argument: &str| {
+        output(Command::new(program).arg(argument))
+            .map_or_else(|| "not there".to_owned(), |text| text.trim().to_owned())
+    };
+    format!(
+        "{cpu}, {cores} cores. {}. {}. {}.",
+        said("rustc", "--version"),
+        said("chromium", "--version"),
+        said("date", "+%Y-%m-%d")
+    )
+}
+
+/// A page with what stands between `<!-- NAME -->` and `<!-- /NAME -->` replaced.
+fn with_part(page: &str, name: &str, part: &str) -> Option<String> {
+    let (open, close) = (format!("<!-- {name} -->"), format!("<!-- /{name} -->"));
+    let (before, rest) = page.split_once(&open)?;
+    let (_, after) = rest.split_once(&close)?;
+    Some(format!("{before}{open}\n\n{}\n\n{close}{after}", part.trim()))
+}
