@@ -1,4 +1,4 @@
-//! The project's only automation: `cargo xtask serve | build | test | recipes | fuzz | bench`.
+//! The project's only automation: `cargo xtask serve | build | test | recipes | fuzz | bench | sbom`.
 //!
 //! Each command first makes sure of the tools it needs, so that a clean clone on a machine with Rust and a C linker is
 //! all it takes.
@@ -12,6 +12,7 @@ mod firefox;
 mod fuzz;
 mod page;
 mod recipes;
+mod sbom;
 mod shell;
 mod test;
 mod tools;
@@ -26,6 +27,7 @@ cargo xtask recipes            the ready files that the page hands out, read by 
 cargo xtask firefox            the built page in Firefox
 cargo xtask fuzz [--cases N]   what must hold for any project, on many of them (20,000; a million takes hours)
 cargo xtask bench              how fast, natively, in a browser and beside other calculators: docs/benchmarks.md
+cargo xtask sbom               what the page is made of, with licences and checksums: dist/sbom.cdx.json
 cargo xtask help               this text
 
 Each command installs what it needs and is not there yet: the wasm32-unknown-unknown target, Trunk, wasm-bindgen-cli,
@@ -44,6 +46,7 @@ fn main() -> ExitCode {
         ["firefox"] => firefox::test(),
         ["fuzz", options @ ..] => fuzz::cases(options).and_then(fuzz::run),
         ["bench"] => bench::run(),
+        ["sbom"] => sbom::run(),
         [] | ["help" | "-h" | "--help"] => {
             println!("{HELP}");
             Ok(ExitCode::SUCCESS)
