@@ -27,7 +27,7 @@ cargo xtask recipes            the ready files that the page hands out, read by 
 cargo xtask firefox            the built page in Firefox
 cargo xtask fuzz [--cases N]   what must hold for any project, on many of them (20,000; a million takes hours)
 cargo xtask bench              how fast, natively, in a browser and beside other calculators: docs/benchmarks.md
-cargo xtask sbom               what the page is made of, with licences and checksums: dist/sbom.cdx.json
+cargo xtask sbom               what the page is made of, with licences and checksums: target/enough-gpu.sbom.cdx.json
 cargo xtask help               this text
 
 Each command installs what it needs and is not there yet: the wasm32-unknown-unknown target, Trunk, wasm-bindgen-cli,

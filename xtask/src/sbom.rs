@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::process::ExitCode;
 
-const FILE: &str = "dist/sbom.cdx.json";
+const FILE: &str = "target/enough-gpu.sbom.cdx.json";
 /// The page runs on this target; what tests and tools need is not part of it.
 const TARGET: &str = "wasm32-unknown-unknown";
 /// Licences under which what we ship may stand (`deny.toml` has the same list).
@@ -50,7 +50,7 @@ pub fn run() -> Outcome<ExitCode> {
     }
     let file = shell::root().join(FILE);
     let written =
-        fs::create_dir_all(shell::root().join("dist")).and_then(|()| fs::write(&file, json(&components, &lock)));
+        fs::create_dir_all(shell::root().join("target")).and_then(|()| fs::write(&file, json(&components, &lock)));
     written.map_err(|error| format!("{FILE}: {error}"))?;
     say(&format!("{} crates, all under licences that we may ship: {FILE}", components.len()));
     Ok(ExitCode::SUCCESS)
