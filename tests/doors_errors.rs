@@ -96,6 +96,12 @@ gement and PYTORCH_CUDA_ALLOC_CONF")
     case("2.1 with another process", Memory::Cuda, [Some(132.0), Some(23.64 * GIB), Some(67.06), Some(18.70 * GIB), Some(353.02)],
         "torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 132.00 MiB. GPU 0 has a total capacty of 23.64 GiB of which 67.06 MiB is free. Process 250345 has 662.00 MiB memory in use. Including non-PyTorch memory, this process has 22.90 GiB memory in use. Of the allocated memory 18.70 GiB is allocated by PyTorch, and 353.02 MiB is reserved by PyTorch but unallocated.")
         .first(First::EndOthers).card("rtx-4090"),
+    case("2.1 in a container: itself under the host's number", Memory::Cuda, [Some(3.5 * GIB), Some(23.64 * GIB), Some(1.42 * GIB), Some(20.13 * GIB), Some(1.75 * GIB)],
+        "torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 3.50 GiB. GPU 0 has a total capacty of 23.64 GiB of which 1.42 GiB is free. Process 2722 has 22.22 GiB memory in use. Of the allocated memory 20.13 GiB is allocated by PyTorch, and 1.75 GiB is reserved by PyTorch but unallocated.")
+        .first(First::Fixes).card("rtx-4090"),
+    case("2.1 in a container, with a larger neighbour", Memory::Cuda, [Some(448.0), Some(79.11 * GIB), Some(391.12), Some(27.48 * GIB), Some(1.98)],
+        "torch.cuda.OutOfMemoryError: CUDA out of memory. Tried to allocate 448.00 MiB. GPU 0 has a total capacty of 79.11 GiB of which 391.12 MiB is free. Process 247516 has 50.52 GiB memory in use. Process 477367 has 28.19 GiB memory in use. Of the allocated memory 27.48 GiB is allocated by PyTorch, and 1.98 MiB is reserved by PyTorch but unallocated.")
+        .first(First::EndOthers),
     case("2.4: fifteen workers on one card", Memory::Cuda, [Some(52.0), Some(31.74 * GIB), Some(39.62), Some(11.54 * GIB), Some(677.26)],
         "`OutOfMemoryError: CUDA out of memory. Tried to allocate 52.00 MiB. GPU 0 has a total capacity of 31.74 GiB of which 39.62 MiB is free. Process 101553 has 1.19 GiB memory in use. Process 101552 has 1.19 GiB memory in use. Process 101563 has 1.19 GiB memory in use. Process 101549 has 1.19 GiB memory in use. Process 101555 has 1.19 GiB memory in use. Process 101558 has 1.19 GiB memory in use. Process 101557 has 1.19 GiB memory in use. Process 101562 has 1.19 GiB memory in use. Including non-PyTorch memory, this process has 13.82 GiB memory in use. Of the allocated memory 11.54 GiB is allocated by PyTorch, and 677.26 MiB is reserved by PyTorch but unallocated.`")
         .card("v100-sxm2-32gb").first(First::ExpandableSegments),

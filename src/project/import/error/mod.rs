@@ -104,5 +104,21 @@ pub fn read(text: &Text, hints: Hints<'_>, reading: &mut Reading) {
     reading.is(TextKind::Error);
     trace::read(text, at, hints, &mut error, reading);
     error.step = log::step(text, at);
+    own_process(&mut error);
     reading.error = Some(error);
+}
+
+/// In a container PyTorch does not know itself among the processes of the card, whose ids are the host's: it then lists
+/// itself as another one (`reportProcessMemoryInfo` in c10/cuda). Two of that size would not go onto the card.
+fn own_process(error: &mut MemoryError) {
+    let (None, Some(allocated), Some(capacity)) = (error.in_use, error.allocated, error.capacity) else { return };
+    let held = allocated + error.unused.unwrap_or_default();
+    let listed: Bytes = error.neighbours.iter().map(|n| n.bytes).sum();
+    if listed + held <= capacity - error.free.unwrap_or_default() {
+        return;
+    }
+    let able = error.neighbours.iter().enumerate().filter(|(_, n)| n.bytes >= held);
+    if let Some((at, _)) = able.min_by_key(|(_, n)| n.bytes) {
+        error.in_use = Some(error.neighbours.remove(at).bytes);
+    }
 }

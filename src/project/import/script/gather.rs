@@ -101,7 +101,11 @@ fn flags(text: &Text, all: &mut Vec<Setting>) {
         let (name, mut behind) = rest.split_at(end);
         let mut values: Vec<String> = Vec::new();
         if let Some(value) = behind.strip_prefix('=') {
-            values.push(word(value).to_owned());
+            let first = word(value);
+            values.push(first.to_owned());
+            // With the quotes around it.
+            let quotes = value.find(first).unwrap_or_default();
+            behind = value.get(first.len() + 2 * quotes..).unwrap_or_default();
         } else {
             while values.len() < MOST_VALUES {
                 let trimmed = behind.trim_start_matches(between);
@@ -128,7 +132,9 @@ fn flags(text: &Text, all: &mut Vec<Setting>) {
             }
         }
         let value = if values.is_empty() { "true".to_owned() } else { values.join(",") };
-        push(all, plain(name), &value, Form::Flag, text.piece_at(start));
+        // A command is one long line: the flag with its value tells more than the line's beginning.
+        let said = whole.get(start..whole.len() - behind.len()).unwrap_or_default();
+        push(all, plain(name), &value, Form::Flag, Piece::new(text.line_at(start).number, said));
     }
 }
 
