@@ -5,7 +5,7 @@ use super::live::{part, when, words};
 use super::page::{Page, page};
 use crate::advise;
 use crate::project::{Field, Kind, choices, fields, number};
-use crate::text;
+use crate::text::{self, labels};
 use crate::units::decimal;
 use leptos::prelude::*;
 
@@ -62,6 +62,7 @@ pub(super) fn note(page: Page, field: Field) -> AnyView {
     let id = field_id(field);
     let error = Memo::new(move |_| page.error(field));
     let understood = Memo::new(move |_| understood(page, field));
+    let pasted = Memo::new(move |_| pasted(page, field));
     let hint = Memo::new(move |_| page.project.with(|p| text::hint(page.lang.get(), field, p, page.catalog)));
     let test = format!("error-{id}");
     view! {
@@ -71,11 +72,25 @@ pub(super) fn note(page: Page, field: Field) -> AnyView {
                     view! { <span class="error" data-testid=test.clone()>{wrong}</span> }.into_any()
                 }
                 (None, Some(value)) => view! { <span class="understood">{value}</span> }.into_any(),
+                (None, None) if pasted.get() => {
+                    view! { <span class="understood" data-testid=format!("pasted-{id}")>{labels::DOOR_MARK.text(page.lang.get())}</span> }.into_any()
+                }
                 (None, None) => view! { <span class="hint">{hint.get()}</span> }.into_any(),
             })}
         </p>
     }
     .into_any()
+}
+
+/// Whether the value was read from what was pasted, and still is that.
+fn pasted(page: Page, field: Field) -> bool {
+    page.changes.with(|all| {
+        let change = all.iter().rev().find(|change| change.kinds.is_empty());
+        change.is_some_and(|change| {
+            let read = fields::get(&change.after, field);
+            read != fields::get(&change.before, field) && page.project.with(|p| fields::get(p, field)) == read
+        })
+    })
 }
 
 /// `= 2,048` where something else was typed for it.

@@ -7,7 +7,7 @@
 //! | `lang-zh`, `lang-en`, `theme` | switches in the header |
 //! | `field-FIELD` | the row of a field; FIELD is a name of `project::Field` in kebab case, as `field-micro-batch` |
 //! | `input-FIELD` | its control: text input, select, checkbox or combobox |
-//! | `error-FIELD` | the sentence beside it when it is wrong |
+//! | `error-FIELD`, `pasted-FIELD` | the sentence beside it when it is wrong; the mark of a value that was pasted |
 //! | `list-FIELD`, `option-ID` | the open list of a combobox and its options |
 //! | `answer` | the verdict card; `data-tone` is `good`, `tight`, `bad` or `open` |
 //! | `answer-head`, `answer-detail`, `answer-why`, `answer-next`, `next-apply` | its parts |

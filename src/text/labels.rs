@@ -64,6 +64,7 @@ messages! {
     DOOR_FIRST = "先做什么", "What to do first";
     DOOR_SAME = "和表单里的一样，不用改", "The form says the same already";
     DOOR_FILLED = "贴进来的内容", "What you pasted";
+    DOOR_MARK = "来自贴进来的内容", "from what you pasted";
     DOOR_BROWSER = "不知道是哪张卡？看浏览器怎么说", "Not sure which card? Ask the browser";
     DOOR_SILENT = "浏览器没说是哪张卡。在命令行运行 nvidia-smi，把结果贴到这里。",
         "The browser does not tell the card. Run nvidia-smi and paste what it says here.";

@@ -47,6 +47,7 @@ fn an_error_is_explained_and_fills_the_form() {
         page.click("@door-fill");
         page.wait("the batch is filled in", || (page.value("@input-micro-batch") == "3").then_some(()));
         assert_eq!(page.value("@input-checkpointing"), "on");
+        page.wait("it is marked", || (page.count("@pasted-micro-batch") == 1).then_some(()));
         page.picture(&format!("{name}-filled"));
         page.click("@door-undo");
         page.wait("and taken back", || (page.value("@input-micro-batch") == "1").then_some(()));
