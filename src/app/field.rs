@@ -64,7 +64,7 @@ pub(super) fn note(page: Page, field: Field) -> AnyView {
     let understood = Memo::new(move |_| understood(page, field));
     let pasted = Memo::new(move |_| pasted(page, field));
     let hint = Memo::new(move |_| page.project.with(|p| text::hint(page.lang.get(), field, p, page.catalog)));
-    let test = format!("error-{id}");
+    let (test, mark) = (format!("error-{id}"), format!("pasted-{id}"));
     view! {
         <p class="note" id=format!("note-{id}")>
             {part(move || match (error.get(), understood.get()) {
@@ -73,7 +73,7 @@ pub(super) fn note(page: Page, field: Field) -> AnyView {
                 }
                 (None, Some(value)) => view! { <span class="understood">{value}</span> }.into_any(),
                 (None, None) if pasted.get() => {
-                    view! { <span class="understood" data-testid=format!("pasted-{id}")>{labels::DOOR_MARK.text(page.lang.get())}</span> }.into_any()
+                    view! { <span class="understood" data-testid=mark.clone()>{labels::DOOR_MARK.text(page.lang.get())}</span> }.into_any()
                 }
                 (None, None) => view! { <span class="hint">{hint.get()}</span> }.into_any(),
             })}
@@ -84,13 +84,7 @@ pub(super) fn note(page: Page, field: Field) -> AnyView {
 
 /// Whether the value was read from what was pasted, and still is that.
 fn pasted(page: Page, field: Field) -> bool {
-    page.changes.with(|all| {
-        let change = all.iter().rev().find(|change| change.kinds.is_empty());
-        change.is_some_and(|change| {
-            let read = fields::get(&change.after, field);
-            read != fields::get(&change.before, field) && page.project.with(|p| fields::get(p, field)) == read
-        })
-    })
+    page.pasted.with(|all| all.get(&field).is_some_and(|read| page.project.with(|p| fields::get(p, field)) == *read))
 }
 
 /// `= 2,048` where something else was typed for it.

@@ -60,6 +60,8 @@ pub struct Page {
     pub errors: RwSignal<BTreeMap<Field, FieldError>>,
     /// Fixes applied, the latest last.
     pub changes: RwSignal<Changes>,
+    /// Values that were read from what somebody pasted, by field.
+    pub pasted: RwSignal<BTreeMap<Field, String>>,
     /// What its link said that was not understood.
     pub unread: RwSignal<Vec<Unread>>,
     /// The field that was typed into last, where nothing else was done since.
@@ -93,6 +95,7 @@ impl Page {
             typed: RwSignal::default(),
             errors: RwSignal::default(),
             changes: RwSignal::default(),
+            pasted: RwSignal::default(),
             unread: RwSignal::default(),
             typing: StoredValue::default(),
             frame: StoredValue::default(),
@@ -184,6 +187,7 @@ impl Page {
         self.typed.set(Typed::new());
         self.errors.set(BTreeMap::new());
         self.changes.set(Changes::default());
+        self.pasted.set(BTreeMap::new());
         self.typing.set_value(None);
         self.project.set(project);
     }

@@ -5,8 +5,8 @@ mod source;
 
 use super::live::{click, part, when};
 use super::page::{Page, page};
-use crate::project::Project;
-use crate::project::import::{Hints, Reading, read, read_file};
+use crate::project::import::{Found, Hints, Reading, read, read_file};
+use crate::project::{Field, Project, fields};
 use crate::text::labels;
 use leptos::html::Dialog;
 use leptos::prelude::*;
@@ -94,8 +94,13 @@ impl Door {
 
     /// Puts a changed project into the form, with the way back.
     fn fill(self, after: Project) {
-        if self.page.project.with_untracked(|project| *project != after) {
+        let before = self.page.project.get_untracked();
+        if before != after {
+            let found: Vec<Field> = self.reading.with_untracked(|r| r.found.iter().filter_map(Found::field).collect());
+            let changed = found.into_iter().map(|field| (field, fields::get(&after, field)));
+            let changed = changed.filter(|(field, value)| fields::get(&before, *field) != *value).collect();
             self.page.apply_fix(Vec::new(), after);
+            self.page.pasted.set(changed);
         }
         self.close();
     }
