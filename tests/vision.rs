@@ -54,7 +54,9 @@ fn yolo() {
     ];
     for (id, half, parameters, peak) in cases {
         let config = config(4, half);
-        let program = vision(id, Pictures::square(640), &config).unwrap_or_else(|| panic!("{id}"));
+        // 67 objects in a picture make 80 in a mosaic.
+        let pictures = Pictures { objects: 67, ..Pictures::square(640) };
+        let program = vision(id, pictures, &config).unwrap_or_else(|| panic!("{id}"));
         let got = run(&program, &config, Walk::Full);
         let mib = got.peak.mib();
         assert_eq!(program.parameters(), parameters, "{id}");
@@ -154,6 +156,23 @@ fn segmenters() {
         let got = run(&program, &config, Walk::Full);
         let off = got.peak.0 as f64 / peak as f64 - 1.0;
         assert!(off.abs() < 0.01, "{id}, autocast {half}: {} bytes, traced {peak}", got.peak.0);
+    }
+}
+
+#[test]
+fn image_encoder_of_sam() {
+    // `SamVisionEncoder` of transformers 5.24 with scores written out, one picture; the decoder's weights, gradients and
+    // momentum beside it. Autocast or not, peak in bytes.
+    const DECODER: u64 = 4_064_560;
+    for (half, peak) in [(false, 8_758_258_688_u64), (true, 9_067_084_800)] {
+        let config = config(1, half);
+        let program = vision("sam-b", Pictures::square(256), &config).unwrap();
+        assert_eq!(program.parameters(), 89_670_912 + DECODER);
+        // And what the decoder keeps: 21 maps of 64 x 64 x 256.
+        let kept = 21 * 64 * 64 * 256 * if half { 2 } else { 4 };
+        let got = run(&program, &config, Walk::Full).peak.0 - 8 * DECODER - kept;
+        let off = got as f64 / peak as f64 - 1.0;
+        assert!(off.abs() < 0.02, "autocast {half}: {got} bytes, traced {peak}");
     }
 }
 

@@ -179,7 +179,7 @@ impl Default for Project {
             sequence: 1024,
             image_side: 224,
             frames: 1,
-            objects: 80,
+            objects: 93,
             classes: None,
             audio_seconds: 30.0,
             cached_latents: true,

@@ -8,6 +8,7 @@ mod next;
 mod plain;
 mod regnet;
 mod residual;
+mod sam;
 mod segmentation;
 mod ssd;
 mod swin;
@@ -50,9 +51,8 @@ enum Norms {
     Evaluated,
 }
 
-/// Objects in the fullest picture where nobody says how many: COCO's training pictures hold 7 on average and up to
-/// 93; where four of them make a mosaic, the fullest of a batch holds about as many.
-pub const OBJECTS: u64 = 80;
+/// Objects in the fullest picture where nobody says how many: COCO's training pictures hold 7 on average and up to 93.
+pub const OBJECTS: u64 = 93;
 
 impl Pictures {
     /// Square pictures, the model's usual classes.
@@ -78,7 +78,8 @@ impl Pictures {
 pub fn vision(id: &str, pictures: Pictures, config: &StepConfig) -> Option<Program> {
     let mut n = Layers::new(config);
     n.trained = !matches!(config.trained, Trained::Adapters(_) | Trained::Head);
-    let whole = [plain::write, segmentation::write, detection::write, ssd::write, yolo::write, inception::write];
+    let whole =
+        [plain::write, segmentation::write, detection::write, ssd::write, yolo::write, inception::write, sam::write];
     let written = whole.iter().find_map(|write| write(&mut n, id, pictures)).or_else(|| {
         let classes = pictures.classes_or(1000);
         if let Some(net) = residual::network(id) {
