@@ -177,6 +177,25 @@ fn image_encoder_of_sam() {
 }
 
 #[test]
+fn classifiers_of_timm() {
+    // timm 1.0.31, eight pictures of 224 pixels, SGD with momentum: autocast or not, parameters, peak in bytes.
+    let cases = [
+        ("mixer-b-16", false, 59_880_472, 1_440_920_064_u64),
+        ("mixer-b-16", true, 59_880_472, 1_142_346_240),
+        ("beit-b-16", false, 86_530_984, 1_808_297_472),
+        ("beit-b-16", true, 86_530_984, 1_490_767_872),
+    ];
+    for (id, half, parameters, peak) in cases {
+        let config = config(8, half);
+        let program = vision(id, Pictures::square(224), &config).unwrap();
+        assert_eq!(program.parameters(), parameters, "{id}");
+        let got = run(&program, &config, Walk::Full);
+        let off = got.peak.0 as f64 / peak as f64 - 1.0;
+        assert!(off.abs() < 0.005, "{id}, autocast {half}: {} bytes, traced {peak}", got.peak.0);
+    }
+}
+
+#[test]
 fn regnets_have_their_sizes() {
     let catalog = Catalog::bundled();
     for model in catalog.models.iter().filter(|m| m.id.starts_with("regnety") || m.id.ends_with("-cifar")) {

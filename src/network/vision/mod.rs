@@ -3,6 +3,7 @@
 mod dense;
 mod detection;
 mod inception;
+mod mixer;
 mod mobile;
 mod next;
 mod plain;
@@ -106,6 +107,9 @@ pub fn vision(id: &str, pictures: Pictures, config: &StepConfig) -> Option<Progr
             let x = n.pictures(3, pictures);
             let features = swin::features(&mut n, x, &net);
             classifier(&mut n, features, classes);
+        } else if let Some(net) = mixer::network(id) {
+            let x = n.pictures(3, pictures);
+            mixer::write(&mut n, x, net, classes);
         } else if let Some(net) = vit::network(id) {
             let x = n.pictures(3, pictures);
             let tokens = vit::tokens(&mut n, x, &net);

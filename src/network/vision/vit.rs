@@ -1,7 +1,7 @@
 //! Vision transformers.
 
 use super::{Pictures, finish, repeated, trains_head};
-use crate::network::builder::Tensor;
+use crate::network::builder::{Tensor, bytes};
 use crate::network::layers::{Heads, Layers, Role};
 use crate::network::maps::{Act, Conv, Map};
 use crate::network::{Dtype, Slot};
@@ -36,6 +36,8 @@ pub(super) struct Vit {
     pub(super) first_norm: bool,
     /// Position embeddings.
     pub(super) positions: bool,
+    /// A learned number for each distance of two places, added to the scores of every head (`BEiT`).
+    pub(super) relative: bool,
 }
 
 const fn plain(patch: u64, width: u64, layers: u64, heads: u64) -> Vit {
@@ -52,6 +54,7 @@ const fn plain(patch: u64, width: u64, layers: u64, heads: u64) -> Vit {
         averaged: false,
         first_norm: false,
         positions: true,
+        relative: false,
     }
 }
 
@@ -64,6 +67,8 @@ pub(super) fn network(id: &str) -> Option<Vit> {
     const HUGE: Vit = plain(14, 1280, 32, 16);
     let module = |v: Vit| Vit { attention: Attention::Module, ..v };
     let dino = |v: Vit| Vit { patch: 14, branch_scale: true, ..v };
+    let beit =
+        |v: Vit| Vit { branch_scale: true, positions: false, relative: true, averaged: true, qkv_bias: false, ..v };
     Some(match id {
         "vit-ti-16" | "deit-ti-16" => TINY,
         "vit-s-16" | "deit-s-16" => SMALL,
@@ -78,6 +83,8 @@ pub(super) fn network(id: &str) -> Option<Vit> {
         "vit-gg-14" => Vit { mlp: 8192, ..plain(14, 1664, 48, 16) },
         "vit-so400m-14" => Vit { mlp: 4304, extra: 0, averaged: true, ..plain(14, 1152, 27, 16) },
         "deit-b-16" => BASE,
+        "beit-b-16" => beit(BASE),
+        "beit-l-16" => beit(LARGE),
         "deit3-l-16" => Vit { branch_scale: true, ..LARGE },
         "dinov2-s-14" | "dinov2-s-14-518" => dino(SMALL),
         "dinov2-b-14" | "dinov2-b-14-518" => dino(BASE),
@@ -182,13 +189,28 @@ fn attention(n: &mut Layers, x: Tensor, net: &Vit) -> Tensor {
         softcap: false,
         upcast_softmax: false,
     };
-    let mut out = n.attention(q, k, v, shape, None);
+    let bias = net.relative.then(|| relative_bias(n, net));
+    let mut out = n.attention(q, k, v, shape, bias);
     // Flash attention lays its result out like the query, which is what the module wants; the others do not.
     let flash = n.b.autocast.map_or(x.dtype.is_half(), Dtype::is_half);
     if net.attention == Attention::Module && !flash {
         out = n.b.copy(out, out.rows, out.cols);
     }
     n.linear(out, width, true, Role::AttentionOut)
+}
+
+/// The numbers of a table for all pairs of places (`_get_rel_pos_bias` of timm's `beit.py`), heads first; and the biases of
+/// queries and values, which are weights of their own there.
+fn relative_bias(n: &mut Layers, net: &Vit) -> Tensor {
+    let places = n.sequence.saturating_sub(net.extra);
+    let side = (places as f64).sqrt() as u64;
+    n.weight(2 * net.width, 1);
+    // Every distance, and three for the class token.
+    let table = n.weight((2 * side).saturating_sub(1).pow(2) + 3, net.heads);
+    let pairs = n.sequence.saturating_mul(n.sequence);
+    n.b.program.buffers += bytes(pairs, Dtype::I64);
+    let looked_up = n.b.gather(table, pairs);
+    n.b.copy(looked_up, net.heads.saturating_mul(n.sequence), n.sequence)
 }
 
 /// One vector for each sample, the classifier, the loss.
