@@ -89,7 +89,7 @@ fn by_whole_name<'a>(catalog: &'a Catalog, name: &str, params: Option<f64>) -> O
 }
 
 /// Networks for scenes as mmsegmentation's tables name them: a head and its backbone (`DeepLabV3+ R-101-D8`, `UPerNet Swin-T`,
-/// `Segformer MIT-B3`). Of heads on a dilated ResNet that are not known, PSPNet's is the nearest: the backbone decides.
+/// `Segformer MIT-B3`). Of heads on a dilated ResNet that are not known, `PSPNet`'s is the nearest: the backbone decides.
 fn scenes(name: &str) -> Option<String> {
     let lower = name.to_lowercase();
     let text = lower.replace("r-", "r").replace("resnet-", "r").replace("resnet", "r").replace("convnext-", "convnext");

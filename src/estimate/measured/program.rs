@@ -127,7 +127,7 @@ impl Planned {
                 let objects = project.objects;
                 let classes = project.classes.unwrap_or_default();
                 let square = Pictures::square(project.image_side);
-                Input::Pictures(Pictures { depth, pretrained, evaluated, objects, classes, ..square })
+                Input::Pictures(Pictures { depth, classes, pretrained, evaluated, objects, ..square })
             }
             Architecture::Diffusion(d) => Input::Latents(Latents {
                 height: project.image_side,

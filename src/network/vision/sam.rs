@@ -16,6 +16,8 @@ const KEPT: u64 = 21;
 /// Prompt encoder and mask decoder.
 const DECODER: u64 = 4_064_560;
 const PATCH: u64 = 16;
+/// Any crop is brought to this size before it goes in (`ResizeLongestSide`).
+const SIDE: u64 = 1024;
 
 /// Width, layers, heads; every so many blocks one looks at the whole picture.
 fn network(id: &str) -> Option<(u64, u64, u64)> {
@@ -30,8 +32,6 @@ fn network(id: &str) -> Option<(u64, u64, u64)> {
 /// Writes the whole network; `None` where the id is not one of these.
 pub(super) fn write(n: &mut Layers, id: &str, pictures: Pictures) -> Option<()> {
     let (width, layers, heads) = network(id)?;
-    // Any crop is brought to this size before it goes in (`ResizeLongestSide`).
-    const SIDE: u64 = 1024;
     let x = n.pictures(3, Pictures { height: SIDE, width: SIDE, ..pictures });
     let mut x = n.conv(x, Conv::new(width, PATCH).stride(PATCH).padding(0).bias());
     let positions = n.weight(x.pixels(), width);

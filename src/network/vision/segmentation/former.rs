@@ -46,7 +46,7 @@ pub(super) fn write(n: &mut Layers, id: &str, pictures: Pictures) -> Option<()> 
         x = copied(n, x);
         stages.push(x);
     }
-    let Some(&Map { height, width, .. }) = stages.first() else { return None };
+    let &Map { height, width, .. } = stages.first()?;
     let mut parts = Vec::new();
     for stage in stages {
         let t = n.linear(stage.t, decoder, true, Role::Outside);

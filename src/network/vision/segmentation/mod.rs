@@ -1,4 +1,4 @@
-//! Semantic segmentation: U-Net, DeepLab, FCN, PSPNet, `UPerNet`, `SegFormer`, nnU-Net.
+//! Semantic segmentation: U-Net, DeepLab, FCN, `PSPNet`, `UPerNet`, `SegFormer`, nnU-Net.
 
 mod former;
 mod scenes;

@@ -1,4 +1,4 @@
-//! Segmentation of scenes: PSPNet and `UPerNet` as mmsegmentation writes them, U-Net, U-Net++, FPN and `DeepLabV3+` as
+//! Segmentation of scenes: `PSPNet` and `UPerNet` as mmsegmentation writes them, U-Net, U-Net++, FPN and `DeepLabV3+` as
 //! `segmentation_models_pytorch` does.
 
 use super::super::{Pictures, next, residual, swin};
@@ -142,7 +142,7 @@ fn fpn(n: &mut Layers, net: &residual::Residual, pictures: Pictures) {
 }
 
 /// `DeepLabV3+`: separable atrous pyramid, joined with the first stage at a quarter of the size; the pyramid at a sixteenth,
-/// or at an eighth and with an auxiliary head where OpenMMLab trains it.
+/// or at an eighth and with an auxiliary head where `OpenMMLab` trains it.
 fn plus(n: &mut Layers, net: &residual::Residual, pictures: Pictures) {
     let x = n.pictures(3, pictures);
     if pictures.evaluated {

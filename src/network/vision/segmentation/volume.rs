@@ -45,16 +45,13 @@ pub(super) fn write(n: &mut Layers, id: &str, pictures: Pictures) -> Option<()> 
     }
     for (stage, &out) in net.channels.iter().enumerate() {
         let stride = if stage == 0 { 1 } else { 2 };
-        match net.blocks.get(stage) {
-            Some(&blocks) => {
-                for block in 0..blocks {
-                    x = residual(n, x, net, out, if block == 0 { stride } else { 1 });
-                }
+        if let Some(&blocks) = net.blocks.get(stage) {
+            for block in 0..blocks {
+                x = residual(n, x, net, out, if block == 0 { stride } else { 1 });
             }
-            None => {
-                x = conv(n, x, net, out, stride);
-                x = conv(n, x, net, out, 1);
-            }
+        } else {
+            x = conv(n, x, net, out, stride);
+            x = conv(n, x, net, out, 1);
         }
         skips.push(x);
     }
