@@ -4,8 +4,21 @@ use super::builder::{Keep, Tensor, bytes};
 use super::language::{HIDDEN, Head, TABLE, activate, cross_entropy, norm};
 use super::layers::{Heads, Layers, Role};
 use super::style::Style;
-use super::{Dtype, Program, StepConfig, Task, Trained};
+use super::{Dtype, Program, Slot, StepConfig, Task, Trained};
 use crate::catalog::LanguageModel;
+
+/// Sinusoids of `XLNet`'s relative positions, for each sample.
+const POSITIONS: Slot = Slot(6);
+
+/// Whether layers are a decoder's without the causal mask: norms before, rotary positions, a gate in the MLP (`ModernBERT`).
+fn is_modern(model: &LanguageModel) -> bool {
+    model.gated && model.positional == "rope"
+}
+
+/// Whether scores have a part that goes by the distance (`XLNet`).
+fn is_relative(model: &LanguageModel) -> bool {
+    model.extras.contains("relative-projection")
+}
 
 /// BERT as transformers writes it: norms after the sums, dropout before them.
 pub(crate) fn encoder(model: &LanguageModel, style: &Style, config: &StepConfig) -> Program {
@@ -27,7 +40,11 @@ pub(crate) fn encoder(model: &LanguageModel, style: &Style, config: &StepConfig)
             let flows = n.b.peek(HIDDEN).is_some_and(|t| t.grad);
             let times = if flows || !n.trains() { left } else { 1 };
             n.b.repeat(times);
-            block(&mut n, model, style);
+            if is_modern(model) {
+                super::language::block(&mut n, model, style, false, false);
+            } else {
+                block(&mut n, model, style);
+            }
             n.b.end_segment(checkpointed, false);
             n.b.end_group();
             left -= times;
@@ -59,8 +76,14 @@ fn embed(n: &mut Layers, model: &LanguageModel, style: &Style, frozen: bool) {
         let p = n.b.embedding(w, n.sequence);
         x = n.b.add(x, p);
     }
-    let x = norm(n, style, x);
+    let x = if is_relative(model) { x } else { norm(n, style, x) };
     let mut x = n.b.dropout(x, style.dropout);
+    if is_modern(model) {
+        super::language::rotary_tables(n, model, style, x.dtype);
+    }
+    if is_relative(model) {
+        n.b.global(POSITIONS, 2 * tokens, hidden, x.dtype);
+    }
     if n.config.checkpointing.recomputes() && matches!(n.config.trained, Trained::Adapters(_)) {
         x = n.b.require_grad(x);
     }
@@ -90,7 +113,7 @@ fn block(n: &mut Layers, model: &LanguageModel, style: &Style) {
         softcap: false,
         upcast_softmax: false,
     };
-    let context = n.attention(q, k, v, shape, None);
+    let context = if is_relative(model) { by_distance(n, q, k, v, shape) } else { n.attention(q, k, v, shape, None) };
     let out = n.linear(context, hidden, style.out_bias, Role::AttentionOut);
     let middle = after(n, style, out, x);
     let wide = n.linear(middle, u64::from(model.intermediate), style.mlp_bias, Role::Mlp);
@@ -98,6 +121,29 @@ fn block(n: &mut Layers, model: &LanguageModel, style: &Style) {
     let fed = n.linear(active, hidden, style.mlp_bias, Role::Mlp);
     let out = after(n, style, fed, middle);
     n.b.put(HIDDEN, out);
+}
+
+/// `rel_attn_core` of `XLNet`: scores by content and by distance, each with a vector added to the queries; the second are
+/// twice as wide and shifted into place.
+fn by_distance(n: &mut Layers, q: Tensor, k: Tensor, v: Tensor, shape: Heads) -> Tensor {
+    let width = shape.count * shape.head;
+    let rows = n.batch * shape.count * shape.queries;
+    let flops = 2.0 * rows as f64 * shape.keys as f64 * shape.head as f64;
+    let [content, distance] = [(); 2].map(|()| {
+        let bias = n.weight(width, 1);
+        n.b.add(q, bias)
+    });
+    let positions = n.b.take(POSITIONS);
+    let positions = n.linear(positions, width, false, Role::Outside);
+    let content = n.b.matmul(content, k, rows, shape.keys, flops);
+    let distance = n.b.matmul(distance, positions, rows, 2 * shape.keys, 2.0 * flops);
+    let shifted = n.b.copy(distance, rows, shape.keys);
+    let sum = n.b.add(content, shifted);
+    let scores = n.b.scale(sum);
+    let probabilities = n.b.softmax(scores, false);
+    let dropped = n.b.dropout(probabilities, shape.dropout);
+    let context = n.b.matmul(dropped, v, q.rows, width, flops);
+    n.b.copy(context, context.rows, context.cols)
 }
 
 fn after(n: &mut Layers, style: &Style, out: Tensor, residual: Tensor) -> Tensor {
@@ -108,6 +154,7 @@ fn after(n: &mut Layers, style: &Style, out: Tensor, residual: Tensor) -> Tensor
 
 fn head(n: &mut Layers, model: &LanguageModel, style: &Style) {
     let x = n.b.take(HIDDEN);
+    let x = if is_modern(model) { norm(n, style, x) } else { x };
     let table = n.b.take(TABLE);
     let hidden = u64::from(model.hidden);
     match n.config.task {

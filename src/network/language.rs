@@ -131,6 +131,14 @@ fn decoder(model: &LanguageModel, style: &Style, config: &StepConfig) -> Program
     n.b.program
 }
 
+/// Columns of the embedding: those of the model, but for OPT-350M's, which has projections in and out.
+fn embedding_width(model: &LanguageModel) -> u64 {
+    match model.extra_parts().map(|parts| parts.embedding_width) {
+        Ok(width) if width > 0 => width,
+        _ => u64::from(model.hidden),
+    }
+}
+
 fn embed(n: &mut Layers, model: &LanguageModel, style: &Style, frozen: bool) {
     let hidden = u64::from(model.hidden);
     n.trained = matches!(n.config.trained, Trained::All) && !frozen;
@@ -141,8 +149,10 @@ fn embed(n: &mut Layers, model: &LanguageModel, style: &Style, frozen: bool) {
         let x = n.b.zeros(tokens, hidden, dtype);
         (n.b.require_grad(x), None)
     } else {
-        let table = n.weight(u64::from(model.vocab), hidden);
-        (n.b.embedding(table, tokens), Some(table))
+        let width = embedding_width(model);
+        let table = n.weight(u64::from(model.vocab), width);
+        let x = n.b.embedding(table, tokens);
+        (if width == hidden { x } else { n.linear(x, hidden, false, Role::Outside) }, Some(table))
     };
     if style.scaled_embedding {
         x = n.b.scale(x);
@@ -156,11 +166,7 @@ fn embed(n: &mut Layers, model: &LanguageModel, style: &Style, frozen: bool) {
     if n.config.checkpointing.recomputes() && matches!(n.config.trained, Trained::Adapters(_)) {
         x = n.b.require_grad(x);
     }
-    if style.rotary_share > 0.0 {
-        let head = rotary_columns(model, style);
-        n.b.global(COS, n.sequence, head, x.dtype);
-        n.b.global(SIN, n.sequence, head, x.dtype);
-    }
+    rotary_tables(n, model, style, x.dtype);
     let rows = n.batch * n.sequence;
     if n.config.attention == AttentionKernel::Eager {
         n.b.global(MASK, rows, n.sequence, x.dtype);
@@ -177,6 +183,15 @@ fn embed(n: &mut Layers, model: &LanguageModel, style: &Style, frozen: bool) {
     }
     n.b.end_segment(false, false);
     n.b.end_group();
+}
+
+/// Cosines and sines of the positions, for all layers.
+pub(crate) fn rotary_tables(n: &mut Layers, model: &LanguageModel, style: &Style, dtype: Dtype) {
+    if style.rotary_share > 0.0 {
+        let head = rotary_columns(model, style);
+        n.b.global(COS, n.sequence, head, dtype);
+        n.b.global(SIN, n.sequence, head, dtype);
+    }
 }
 
 fn rotary_columns(model: &LanguageModel, style: &Style) -> u64 {
@@ -201,7 +216,8 @@ pub(crate) fn norm(n: &mut Layers, style: &Style, x: Tensor) -> Tensor {
     }
 }
 
-fn block(n: &mut Layers, model: &LanguageModel, style: &Style, experts: bool, local: bool) {
+/// A layer whose norms stand before attention and MLP, or beside them.
+pub(crate) fn block(n: &mut Layers, model: &LanguageModel, style: &Style, experts: bool, local: bool) {
     let x = n.b.take(HIDDEN);
     let out = match style.residual {
         Residual::Sequential => {
@@ -435,6 +451,8 @@ fn head(n: &mut Layers, model: &LanguageModel, style: &Style) {
         }
         _ => {}
     }
+    let width = embedding_width(model);
+    let x = if width == x.cols { x } else { n.linear(x, width, false, Role::Outside) };
     let tied = model.tied_embeddings && n.b.peek(TABLE).is_some();
     let (w, scratch) = if tied { (n.b.take(TABLE), None) } else { n.head_weight(x, vocab) };
     let head = Head { weight: w, scratch, vocab, softcap: style.logit_softcap, bias: style.head_bias };

@@ -179,6 +179,11 @@ impl Style {
                 self.residual = Residual::PostNorm;
                 self.post_norms = false;
             }
+            "ModernBERT" => {
+                self.fused_qkv = true;
+                self.fused_gate_up = true;
+                self.activation = Activation::Gelu;
+            }
             "BERT" | "RoBERTa" | "XLM-R" | "BGE" | "BGE-M3" | "MiniLM" | "ERNIE" | "DeBERTa-v3" | "DistilBERT"
             | "XLNet" | "BART" => {
                 self.dropout = 0.1;
