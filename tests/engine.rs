@@ -313,3 +313,36 @@ fn compiled_layers_keep_what_pytorch_lists() {
         assert!((kept / listed - 1.0).abs() < 0.01, "{name}: {kept:.3}, listed {listed}");
     }
 }
+
+/// The same for layers as they are, without a compiler: what one more layer keeps, listed by `saved_tensors_hooks` around
+/// transformers 5.24's models of these sizes with 768 tokens and hidden 512. The linear attention's kernels stand in for those
+/// of flash-linear-attention and causal-conv1d, which keep what their `save_for_backward` names. Dropout's masks are counted
+/// as CUDA's kernel keeps them, a byte an element (listed on a processor `XLNet` comes to 150.703); `einsum` copies one
+/// matrix of `XLNet` that ours leaves where it is.
+#[test]
+fn layers_keep_what_pytorch_lists() {
+    let catalog = Catalog::bundled();
+    let of = |id: &str| catalog.model(id).unwrap().language().unwrap().clone();
+    let sized = |base: LanguageModel| LanguageModel { hidden: 512, heads: 8, head_dim: 64, vocab: 1000, ..base };
+    let modern = LanguageModel { intermediate: 704, kv_heads: 8, attention: "full", ..sized(of("modernbert-base")) };
+    let xlnet = LanguageModel { intermediate: 2048, kv_heads: 8, ..sized(of("xlnet-base-cased")) };
+    let gated = |attention| LanguageModel { intermediate: 1408, kv_heads: 4, attention, ..sized(of("qwen3.5-4b")) };
+    let softmax = gated("hybrid:gdn/0:1,vh=8,kh=4,kd=64,vd=64,conv=4");
+    let delta = gated("hybrid:gdn/1:0,vh=8,kh=4,kd=64,vd=64,conv=4");
+    let half = StepConfig { weights: Dtype::Bf16, autocast: None, ..config(3, 256) };
+    let encoder = StepConfig { task: Task::Embedding, ..half };
+    let wide = StepConfig { weights: Dtype::F32, autocast: None, attention: AttentionKernel::Eager, ..encoder };
+    for (name, model, config, listed) in [
+        ("ModernBERT", modern, encoder, 31.078),
+        ("XLNet", xlnet, wide, 120.703),
+        ("Qwen3.5, softmax", softmax, half, 66.184),
+        ("Qwen3.5, linear", delta, half, 70.370),
+    ] {
+        let end = |layers| {
+            let r = step(&LanguageModel { layers, ..model.clone() }, &config, Walk::Ends).unwrap();
+            r.forward_end.0 as f64 - r.steady.0 as f64
+        };
+        let kept = (end(3) - end(2)) / (768.0 * 512.0);
+        assert!((kept / listed - 1.0).abs() < 0.03, "{name}: {kept:.3}, listed {listed}");
+    }
+}

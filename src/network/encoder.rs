@@ -118,6 +118,7 @@ fn block(n: &mut Layers, model: &LanguageModel, style: &Style) {
     let middle = after(n, style, out, x);
     let wide = n.linear(middle, u64::from(model.intermediate), style.mlp_bias, Role::Mlp);
     let active = activate(n, style, wide);
+    let active = if is_relative(model) { n.b.dropout(active, style.dropout) } else { active };
     let fed = n.linear(active, hidden, style.mlp_bias, Role::Mlp);
     let out = after(n, style, fed, middle);
     n.b.put(HIDDEN, out);
