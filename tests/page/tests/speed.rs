@@ -18,10 +18,10 @@ fn numbers(value: &Value) -> Vec<f64> {
     value.as_array().into_iter().flatten().filter_map(Value::as_f64).collect()
 }
 
-/// The number below which this share of all lies.
-fn share(mut values: Vec<f64>, share: f64) -> f64 {
+/// The number below which so many of a hundred lie.
+fn share(mut values: Vec<f64>, percent: usize) -> f64 {
     values.sort_by(f64::total_cmp);
-    let at = (values.len() as f64 * share).ceil() as usize;
+    let at = (values.len() * percent).div_ceil(100);
     values.get(at.saturating_sub(1)).copied().expect("something was measured")
 }
 
@@ -65,8 +65,8 @@ fn opens_at_once_from_a_disk() {
         let paint = "const p = performance.getEntriesByName('first-contentful-paint')[0]; return p && p.startTime";
         painted.push(page.wait("something is drawn", || page.script(paint).as_f64()));
     }
-    let fastest = share(usable.clone(), 0.0);
-    let (usable, painted) = (share(usable, 0.5), share(painted, 0.5));
+    let fastest = share(usable.clone(), 0);
+    let (usable, painted) = (share(usable, 50), share(painted, 50));
     println!(
         "usable after {usable:.0} ms (fastest {fastest:.0}), first drawn after {painted:.0} ms: medians of {TIMES}"
     );
@@ -107,7 +107,7 @@ fn edits_are_drawn_at_once() {
     // Events shorter than 16 ms are not told of; a keystroke is three events, of which one counts.
     let told = share(
         events.iter().copied().chain(std::iter::repeat_n(0.0, (EDITS as usize * 2).saturating_sub(keys))).collect(),
-        0.98,
+        98,
     );
     println!(
         "{EDITS} edits: next paint p98 {told:.0} ms, {keys} events of 16 ms or more; {} long tasks {long:?}",
@@ -186,7 +186,7 @@ fn a_keystroke_is_answered_at_once() {
          };\
          next(1);",
     );
-    let middle = share(numbers(&times), 0.5);
+    let middle = share(numbers(&times), 50);
     println!("a keystroke is answered in {middle:.1} ms");
     assert!(middle < MOST, "a keystroke takes {middle:.1} ms");
     page.was_quiet();
