@@ -49,7 +49,7 @@ impl Firefox {
         };
         let mut firefox = Self { process, stream, asked: 0 };
         firefox.message();
-        firefox.ask("WebDriver:NewSession", json!({}));
+        firefox.ask("WebDriver:NewSession", &json!({}));
         firefox
     }
 
@@ -63,7 +63,7 @@ impl Firefox {
         serde_json::from_slice(&text).expect("JSON")
     }
 
-    fn ask(&mut self, command: &str, parameters: Value) -> Value {
+    fn ask(&mut self, command: &str, parameters: &Value) -> Value {
         self.asked += 1;
         let text = json!([0, self.asked, command, parameters]).to_string();
         write!(self.stream.get_mut(), "{}:{text}", text.len()).expect("Firefox listens");
@@ -74,12 +74,12 @@ impl Firefox {
     }
 
     fn go(&mut self, address: &str) {
-        self.ask("WebDriver:Navigate", json!({"url": "about:blank"}));
-        self.ask("WebDriver:Navigate", json!({"url": address}));
+        self.ask("WebDriver:Navigate", &json!({"url": "about:blank"}));
+        self.ask("WebDriver:Navigate", &json!({"url": address}));
     }
 
     fn script(&mut self, script: &str) -> Value {
-        self.ask("WebDriver:ExecuteScript", json!({"script": script, "args": []}))
+        self.ask("WebDriver:ExecuteScript", &json!({"script": script, "args": []}))
             .get("value")
             .cloned()
             .unwrap_or_default()
@@ -104,13 +104,13 @@ impl Firefox {
     fn type_into(&mut self, id: &str, text: &str) {
         let css = format!("[data-testid={id}]");
         self.script(&format!("const input = document.querySelector('{css}'); input.focus(); input.select()"));
-        let found = self.ask("WebDriver:FindElement", json!({"using": "css selector", "value": css}));
+        let found = self.ask("WebDriver:FindElement", &json!({"using": "css selector", "value": css}));
         let element = found.get("value").and_then(Value::as_object).and_then(|e| e.values().next()).cloned();
-        self.ask("WebDriver:ElementSendKeys", json!({"id": element, "text": text}));
+        self.ask("WebDriver:ElementSendKeys", &json!({"id": element, "text": text}));
     }
 
     fn picture(&mut self, name: &str) {
-        let taken = self.ask("WebDriver:TakeScreenshot", json!({"full": true}));
+        let taken = self.ask("WebDriver:TakeScreenshot", &json!({"full": true}));
         let taken = taken.get("value").and_then(Value::as_str).unwrap_or_default();
         let image = base64::engine::general_purpose::STANDARD.decode(taken).expect("a picture");
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/screenshots");
@@ -167,7 +167,7 @@ fn the_page_works_in_firefox() {
         firefox.wait("return location.hash.includes('seq=16384') ? location.hash : ''");
         let typed = firefox.head();
         assert!(typed != head, "{typed}");
-        firefox.ask("WebDriver:Back", json!({}));
+        firefox.ask("WebDriver:Back", &json!({}));
         firefox.wait(&format!(
             "return document.querySelector('[data-testid=answer-head]')?.innerText == {} ? 'back' : ''",
             json!(head)
