@@ -14,7 +14,7 @@ function bytesOf(text) {
 }
 
 // LZMA with a header that gives the size, after the specification in the LZMA SDK.
-function unpack(data) {
+async function unpack(data) {
   const MATCH = 0, REP = 192, REP0 = 204, REP1 = 216, REP2 = 228, REP0_LONG = 240, SLOT = 432, SPECIAL = 688, ALIGN = 803;
   const LENGTH = 819, REP_LENGTH = 1333, LITERAL = 1847;
   const lc = data[0] % 9, lp = ((data[0] / 9) | 0) % 5, pb = (data[0] / 45) | 0;
@@ -80,66 +80,80 @@ function unpack(data) {
     return 16 + tree(from + 258, 8);
   }
 
-  let state = 0, rep0 = 0, rep1 = 0, rep2 = 0, rep3 = 0, pos = 0;
-  while (pos < size) {
-    const place = pos & ((1 << pb) - 1);
-    if (!bit(MATCH + (state << 4) + place)) {
-      const before = pos ? out[pos - 1] : 0;
-      const from = LITERAL + 768 * (((pos & ((1 << lp) - 1)) << lc) + (before >> (8 - lc)));
-      let letter = 1;
-      if (state > 6) {
-        let match = out[pos - rep0 - 1], same = true;
-        while (same && letter < 256) {
-          const expected = (match >> 7) & 1, b = bit(from + ((1 + expected) << 8) + letter);
-          match <<= 1;
-          letter = (letter << 1) | b;
-          same = expected === b;
-        }
-      }
-      while (letter < 256) letter = (letter << 1) | bit(from + letter);
-      out[pos++] = letter;
-      state = state < 4 ? 0 : state < 10 ? state - 3 : state - 6;
-      continue;
-    }
-    let count;
-    if (bit(REP + state)) {
-      if (!bit(REP0 + state)) {
-        if (!bit(REP0_LONG + (state << 4) + place)) {
-          state = state < 7 ? 9 : 11;
-          out[pos] = out[pos - rep0 - 1];
-          pos++;
-          continue;
-        }
-      } else {
-        let distance = rep1;
-        if (bit(REP1 + state)) {
-          distance = rep2;
-          if (bit(REP2 + state)) {
-            distance = rep3;
-            rep3 = rep2;
+  let kept = [0, 0, 0, 0, 0, 0];
+  function until(end) {
+    let [state, rep0, rep1, rep2, rep3, pos] = kept;
+    while (pos < end) {
+      const place = pos & ((1 << pb) - 1);
+      if (!bit(MATCH + (state << 4) + place)) {
+        const before = pos ? out[pos - 1] : 0;
+        const from = LITERAL + 768 * (((pos & ((1 << lp) - 1)) << lc) + (before >> (8 - lc)));
+        let letter = 1;
+        if (state > 6) {
+          let match = out[pos - rep0 - 1], same = true;
+          while (same && letter < 256) {
+            const expected = (match >> 7) & 1, b = bit(from + ((1 + expected) << 8) + letter);
+            match <<= 1;
+            letter = (letter << 1) | b;
+            same = expected === b;
           }
-          rep2 = rep1;
         }
+        while (letter < 256) letter = (letter << 1) | bit(from + letter);
+        out[pos++] = letter;
+        state = state < 4 ? 0 : state < 10 ? state - 3 : state - 6;
+        continue;
+      }
+      let count;
+      if (bit(REP + state)) {
+        if (!bit(REP0 + state)) {
+          if (!bit(REP0_LONG + (state << 4) + place)) {
+            state = state < 7 ? 9 : 11;
+            out[pos] = out[pos - rep0 - 1];
+            pos++;
+            continue;
+          }
+        } else {
+          let distance = rep1;
+          if (bit(REP1 + state)) {
+            distance = rep2;
+            if (bit(REP2 + state)) {
+              distance = rep3;
+              rep3 = rep2;
+            }
+            rep2 = rep1;
+          }
+          rep1 = rep0;
+          rep0 = distance;
+        }
+        count = length(REP_LENGTH, place);
+        state = state < 7 ? 8 : 11;
+      } else {
+        rep3 = rep2;
+        rep2 = rep1;
         rep1 = rep0;
-        rep0 = distance;
+        count = length(LENGTH, place);
+        state = state < 7 ? 7 : 10;
+        const slot = tree(SLOT + (Math.min(count, 3) << 6), 6);
+        rep0 = slot;
+        if (slot > 3) {
+          const bits = (slot >> 1) - 1;
+          rep0 = (2 | (slot & 1)) << bits;
+          rep0 += slot < 14 ? reverse(SPECIAL + rep0 - slot, bits) : (direct(bits - 4) << 4) + reverse(ALIGN, 4);
+        }
       }
-      count = length(REP_LENGTH, place);
-      state = state < 7 ? 8 : 11;
-    } else {
-      rep3 = rep2;
-      rep2 = rep1;
-      rep1 = rep0;
-      count = length(LENGTH, place);
-      state = state < 7 ? 7 : 10;
-      const slot = tree(SLOT + (Math.min(count, 3) << 6), 6);
-      rep0 = slot;
-      if (slot > 3) {
-        const bits = (slot >> 1) - 1;
-        rep0 = (2 | (slot & 1)) << bits;
-        rep0 += slot < 14 ? reverse(SPECIAL + rep0 - slot, bits) : (direct(bits - 4) << 4) + reverse(ALIGN, 4);
-      }
+      for (count += 2; count--; pos++) out[pos] = out[pos - rep0 - 1];
     }
-    for (count += 2; count--; pos++) out[pos] = out[pos - rep0 - 1];
+    kept = [state, rep0, rep1, rep2, rep3, pos];
+  }
+
+  // In pieces, so that the page can be drawn and scrolled meanwhile.
+  let pause = performance.now() + 30;
+  while (kept[5] < size) {
+    until(Math.min(size, kept[5] + 0x8000));
+    if (performance.now() > pause) {
+      await new Promise((go) => setTimeout(go));
+      pause = performance.now() + 30;
+    }
   }
   return out;
 }
@@ -199,7 +213,7 @@ await new Promise((go) => {
 });
 
 try {
-  await __wbg_init({ module_or_path: join(unpack(bytesOf(document.getElementById("wasm").textContent))) });
+  await __wbg_init({ module_or_path: join(await unpack(bytesOf(document.getElementById("wasm").textContent))) });
 } catch (reason) {
   const failure = document.getElementById("failure");
   if (failure) {
