@@ -365,6 +365,30 @@ GPU 1
     case("what a browser says of WebGL, older Windows", "gtx-1650", "1", "ANGLE (NVIDIA GeForce GTX 1650 Direct3D11 vs_5_0 ps_5_0)"),
     case("what a browser says of WebGL, Linux", "rtx-2080-ti", "1", "ANGLE (NVIDIA Corporation, NVIDIA GeForce RTX 2080 Ti/PCIe/SSE2, OpenGL 4.5.0)"),
     case("what a browser says of WebGL, AMD", "rx-6800-xt", "1", "ANGLE (AMD, AMD Radeon RX 6800 XT Direct3D11 vs_5_0 ps_5_0, D3D11)"),
+    case("macOS' system report", "apple-m1-pro-16gb", "1", "
+Hardware Overview:
+  Model Name: MacBook Pro
+  Chip: Apple M1 Pro
+  Total Number of Cores: 10 (8 performance and 2 efficiency)
+  Memory: 16 GB
+")
+    .total(16384),
+    case("cnmon", "cambricon-mlu370-x8", "1", r"
+| Card  VF  Name       Firmware |               Bus-Id | Util        Ecc-Error |
+| Fan   Temp      Pwr:Usage/Cap |         Memory-Usage |     Mode  Compute-Mode |
+| 0     /   MLU370-X8    v1.1.4 |         0000:69:00.0 | 0%                   0 |
+|  0%   31C        56 W/ 250 W  |     0 MiB/ 49152 MiB | FULL           Default |
+"),
+    case("xpu-smi discovery", "arc-a770-16gb", "1", "
+| 0         | Device Name: Intel(R) Arc(TM) A770 Graphics                                         |
+|           | Vendor Name: Intel(R) Corporation                                                    |
+"),
+    case("llama.cpp's start", "rtx-4090", "2", "
+ggml_cuda_init: found 2 CUDA devices:
+  Device 0: NVIDIA GeForce RTX 4090, compute capability 8.9, VMM: yes
+  Device 1: NVIDIA GeForce RTX 4090, compute capability 8.9, VMM: yes
+"),
+    case("TensorFlow 2's start", "t4", "1", "Created device /job:localhost/replica:0/task:0/device:GPU:0 with 13775 MB memory:  -> device: 0, name: Tesla T4, pci bus id: 0000:00:04.0, compute capability: 7.5"),
     case("a card alone, as a person writes it", "rtx-4090", "1", "RTX 4090"),
 ];
 

@@ -322,6 +322,30 @@ OutOfMemoryError: CUDA out of memory. Tried to allocate 32.00 MiB (GPU 0; 39.39 
 ")
     .card("a100-sxm-40gb")
     .found(&[(Field::Sharding, "zero3")]),
+    case("2.8: the error of an accelerator", Memory::Cuda, NOTHING,
+        "torch.AcceleratorError: CUDA error: out of memory
+CUDA kernel errors might be asynchronously reported at some other API call, so the stacktrace below might be incorrect."),
+    case("ComfyUI's newer words", Memory::Cuda, NOTHING,
+        "!!! Exception during processing !!! Allocation on device
+torch.OutOfMemoryError: Allocation on device
+This error means you ran out of memory on your GPU.
+Got an OOM, unloading all loaded models."),
+    case("ggml", Memory::Cuda, [Some(1024.0), None, None, None, None],
+        "ggml_backend_cuda_buffer_type_alloc_buffer: allocating 1024.00 MiB on device 0: cudaMalloc failed: out of memory"),
+    case("MindSpore", Memory::Npu, [Some(2048.0), None, None, None, None],
+        "RuntimeError: Device(id:0) memory isn't enough and alloc failed, kernel name: Default/MatMul-op1, alloc size: 2147483648B."),
+    case("Ascend's driver", Memory::Npu, NOTHING, "EL0004: Failed to allocate memory.\n        Possible Cause: Available memory is insufficient."),
+    case("DeepSpeed's launcher", Memory::Killed, NOTHING, "[2024-05-01 10:00:00,000] [ERROR] [launch.py:321:sigkill_handler] ['/usr/bin/python3', '-u', 'train.py'] exits with return code = -9"),
+    case("Slurm", Memory::Killed, NOTHING, "slurmstepd: error: Detected 1 oom_kill event in StepId=123.batch. Some of the step tasks have been OOM Killed."),
+    case("Kubernetes", Memory::Killed, NOTHING, "    Last State:     Terminated\n      Reason:       OOMKilled\n      Exit Code:    137"),
+    case("Colab", Memory::Killed, NOTHING, "Your session crashed after using all available RAM."),
+    case("Kaggle", Memory::Killed, NOTHING, "Your notebook tried to allocate more memory than is available. It has restarted."),
+    case("a C++ library", Memory::Main, NOTHING, "terminate called after throwing an instance of 'std::bad_alloc'\n  what():  std::bad_alloc"),
+    case("the system's errno", Memory::Main, NOTHING, "OSError: [Errno 12] Cannot allocate memory"),
+    case("a macOS shell", Memory::Killed, NOTHING, "zsh: killed     python train.py"),
+    case("a Linux shell with a script", Memory::Killed, NOTHING, "run.sh: line 12: 2170 Killed                  python train.py"),
+    case("Traditional Chinese", Memory::Cuda, [Some(512.0), Some(12.0 * GIB), Some(100.0), Some(11.0 * GIB), None],
+        "CUDA 記憶體不足。嘗試分配 512.00 MiB。GPU 0 的總容量為 12.00 GiB，其中 100.00 MiB 可用。其中 11.00 GiB 由 PyTorch 分配。"),
     case("remembered only in part", Memory::Cuda, NOTHING, "CUDA out of memory"),
 ];
 

@@ -100,6 +100,7 @@ const OF_TOOLS: &[&str] = &[
     "market_name",
     "marketing name",
     "chipset model",
+    "chip:",
     "device name",
     "angle (",
     "vga compatible",
@@ -145,7 +146,9 @@ fn card(text: &Text, number: usize) -> Option<Line> {
         return None;
     }
     let start = start(line.small)?;
-    let rest = line.small.get(start..)?;
+    // Signs of a trademark end no name.
+    let rest = line.small.get(start..)?.replace("(tm)", "_tm_").replace("(r)", "_r_");
+    let rest = rest.as_str();
     let end = ENDS.iter().filter_map(|end| rest.find(end)).min().unwrap_or(rest.len());
     // `GeForce GTX 108...`: the points are part of what is printed.
     let points = rest.get(end..).is_some_and(|rest| rest.starts_with('.'))

@@ -81,6 +81,9 @@ fn of_line(line: &str, in_section: bool, own: bool) -> (Option<Bytes>, Option<By
         let rest = line.split_once(label).map_or("", |(_, rest)| rest);
         return (None, amount(rest));
     }
+    if let Some(rest) = line.strip_prefix("memory:") {
+        return (None, amount(rest));
+    }
     if in_section {
         let rest = line.split_once([':', '>']).map_or("", |(_, rest)| rest);
         if line.starts_with("total") || line.starts_with("<total") || line.starts_with("size") {

@@ -34,6 +34,8 @@ const WORDS: &[(&str, Meaning)] = &[
     ("cannot allocate", Tried),
     ("unable to allocate", Tried),
     ("requested", Tried),
+    ("alloc size", Tried),
+    ("allocating", Tried),
     ("尝试分配", Tried),
     ("试图分配", Tried),
     ("嘗試分配", Tried),

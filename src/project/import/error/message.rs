@@ -41,6 +41,13 @@ const SIGNS: &[(&str, Option<Memory>)] = &[
     ("oomkilled", Some(Memory::Killed)),
     ("killed by signal: bus error", Some(Memory::SharedBetweenProcesses)),
     ("out of shared memory", Some(Memory::SharedBetweenProcesses)),
+    ("insufficient shared memory", Some(Memory::SharedBetweenProcesses)),
+    ("using all available ram", Some(Memory::Killed)),
+    ("allocate more memory than is available", Some(Memory::Killed)),
+    ("exceeded job memory limit", Some(Memory::Killed)),
+    ("exceeded step memory limit", Some(Memory::Killed)),
+    ("std::bad_alloc", Some(Memory::Main)),
+    ("memory isn't enough", Some(Memory::Npu)),
     ("winerror 1455", Some(Memory::PagingFile)),
     ("paging file is too small", Some(Memory::PagingFile)),
     ("页面文件太小", Some(Memory::PagingFile)),
@@ -69,6 +76,9 @@ const STEMS: &[&str] = &[
     "oom",
     "hbm cap",
     "1455",
+    "crashed",
+    "isn't enough",
+    "bad_alloc",
     "paging file",
     "文件太小",
     "存不足",
@@ -132,7 +142,7 @@ pub(super) fn find(text: &Text) -> Option<(usize, MemoryError)> {
         let killed = |line: &super::super::Line<'_>| {
             let words = line.small.trim_matches(['*', '`', ' ', '>', '|']);
             matches!(words, "killed" | "已杀死" | "已终止" | "zsh: killed" | "^ckilled")
-                || (words.ends_with(" killed") && words.starts_with("zsh:"))
+                || words.starts_with("zsh: killed")
                 || (words.contains("] killed ") || words.ends_with(": killed"))
                 || (words.contains(" killed ") && words.contains("line ") && words.contains(".sh"))
         };
@@ -166,7 +176,7 @@ fn at_place(text: &Text, at: usize, sign: &str, memory: Option<Memory>) -> Optio
     let mut error = MemoryError { memory, from: line.piece(), ..MemoryError::default() };
     error.workspace = sign == "status_alloc_failed";
     // Amounts may stand before the sign in the same line: XLA and the kernel do so.
-    let said = if memory == Memory::Metal || lead.contains("allocate") {
+    let said = if memory == Memory::Metal || lead.contains("alloc") {
         one_line(&format!("{}{}", last_line(lead), message))
     } else {
         message.clone()
@@ -242,6 +252,9 @@ fn speaks_of_error(line: &str, message: &str, lead: &str) -> bool {
         "报错",
         "allocate",
         "1455",
+        "crashed",
+        "isn't enough",
+        "bad_alloc",
         "页面文件",
         "bus error",
     ];
