@@ -25,6 +25,7 @@ cargo xtask build              make the page: one file, dist/index.html, for any
 cargo xtask test               formatting, lints, native tests, tests in a headless browser, tests of the built page
 cargo xtask recipes            the ready files that the page hands out, read by the training tools themselves
 cargo xtask firefox            the built page in Firefox
+cargo xtask speed              how fast the built page opens and answers; on a machine that does nothing else
 cargo xtask fuzz [--cases N]   what must hold for any project, on many of them (20,000; a million takes hours)
 cargo xtask bench              how fast, natively, in a browser and beside other calculators: docs/benchmarks.md
 cargo xtask sbom               what the page is made of, with licences and checksums: target/enough-gpu.sbom.cdx.json
@@ -43,6 +44,7 @@ fn main() -> ExitCode {
         ["bundle"] => bundle::by_trunk(),
         ["test"] => Ok(test::run()),
         ["recipes"] => recipes::run(),
+        ["speed"] => test::speed(),
         ["firefox"] => firefox::test(),
         ["fuzz", options @ ..] => fuzz::cases(options).and_then(fuzz::run),
         ["bench"] => bench::run(),

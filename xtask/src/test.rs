@@ -139,6 +139,21 @@ fn of_the_page(browser: &Browser) -> Outcome<Count> {
     tests(&mut command, "the tests of the built page")
 }
 
+/// The speed of the built page, by the bounds for a machine that does nothing else.
+pub fn speed() -> Outcome<ExitCode> {
+    let browser = Browser::make_sure()?;
+    let mut command = cargo();
+    command
+        .args(["test", "--package", "page-tests", "--test", "speed", "--no-fail-fast"])
+        .args(["--", "--include-ignored", "--nocapture", "--test-threads=1"])
+        .env("PAGE_TESTS_DIST", shell::root().join("dist"))
+        .env("PAGE_TESTS_CAPABILITIES", capabilities(&browser)?)
+        .env("PAGE_TESTS_ALONE", "1")
+        .env("CHROMEDRIVER", &browser.driver);
+    shell::run(&mut command, "the page's speed")?;
+    Ok(ExitCode::SUCCESS)
+}
+
 /// Writes what the driver is told to a file, and says where.
 fn capabilities(browser: &Browser) -> Outcome<std::path::PathBuf> {
     let file = shell::root().join("target").join("webdriver.json");
