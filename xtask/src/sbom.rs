@@ -1,4 +1,4 @@
-//! `cargo xtask sbom`: what the page is made of, as CycloneDX (ECMA-424), from the lock file and cargo's own tree.
+//! `cargo xtask sbom`: what the page is made of, as `CycloneDX` (ECMA-424), from the lock file and cargo's own tree.
 
 use crate::shell::{self, Outcome, cargo, output, say};
 use std::collections::{BTreeMap, BTreeSet};
