@@ -58,14 +58,19 @@ fn single(document: &str, files: &[String], loader: &str, wasm: &[u8]) -> Outcom
     html.remove_links_to(files);
     html.remove_scripts_with(files);
     html.merge_styles();
-    let module = format!("{}\n{}", without_comments(loader), without_comments(START));
-    if let Some(mark) = ["</script", "<!--"].iter().find(|mark| module.to_ascii_lowercase().contains(**mark)) {
-        return Err(format!("the loader contains `{mark}`, which cannot stand inside a script."));
+    let start = without_comments(START);
+    if let Some(mark) = ["</script", "<!--"].iter().find(|mark| start.to_ascii_lowercase().contains(**mark)) {
+        return Err(format!("start.js contains `{mark}`, which cannot stand inside a script."));
     }
-    let code = encode::text(&encode::lzma(&split::split(wasm)?)?);
-    html.append_to_body(&format!("<script type=\"text/plain\" id=\"wasm\">{code}</script>"))?;
-    html.append_to_body(&format!("<script type=\"module\">{module}</script>"))?;
-    html.put_policy(&policy::of(&html))?;
+    // The loader is packed with the code; `startPage` is in start.js.
+    let loader = format!("{}\nstartPage(__wbg_init);", without_comments(loader));
+    let mut code = split::split(wasm)?;
+    code.extend(loader.as_bytes());
+    let code = encode::text(&encode::lzma(&code)?);
+    let length = loader.len();
+    html.append_to_body(&format!("<script type=\"text/plain\" id=\"wasm\" data-loader=\"{length}\">{code}</script>"))?;
+    html.append_to_body(&format!("<script type=\"module\">{start}</script>"))?;
+    html.put_policy(&policy::of(&html, &loader))?;
     if let Some(name) = files.iter().find(|name| html.text().contains(name.as_str())) {
         return Err(format!("the page still loads {name}."));
     }
@@ -137,7 +142,7 @@ mod tests {
         let page = whole();
         assert!(!page.contains("a-1"), "{page}");
         assert!(page.contains("<style>a{b:c}\nd{e:f}</style>") && page.contains("rel=icon"), "{page}");
-        assert!(page.contains("id=\"wasm\">") && page.contains("function __wbg_init"), "{page}");
+        assert!(page.contains("id=\"wasm\"") && page.contains("startPage"), "{page}");
     }
 
     #[test]
@@ -146,8 +151,8 @@ mod tests {
         let policy = page.split_once("Content-Security-Policy\" content=\"").expect("a policy").1;
         let policy = policy.split_once('"').expect("its end").0;
         assert!(policy.starts_with("default-src 'none'; script-src 'wasm-unsafe-eval' 'sha256-"), "{policy}");
-        // Both scripts and the one style sheet; not the wasm, which is data.
-        assert_eq!(policy.matches("'sha256-").count(), 3, "{policy}");
+        // Both scripts, the packed loader and the one style sheet; not the wasm, which is data.
+        assert_eq!(policy.matches("'sha256-").count(), 4, "{policy}");
         assert!(page.find("Content-Security-Policy") < page.find("<style"), "{page}");
     }
 
@@ -163,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn a_loader_that_would_end_its_script_is_refused() {
-        assert!(single(DOCUMENT, &[], "'</script>'", b"").is_err());
+    fn what_is_no_wasm_is_refused() {
+        assert!(single(DOCUMENT, &[], "", b"").is_err());
     }
 }

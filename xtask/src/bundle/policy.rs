@@ -7,13 +7,18 @@ use sha2::{Digest as _, Sha256};
 use super::html::Html;
 
 /// A Content-Security-Policy for a document that has everything inside: its own scripts and style sheets by their
-/// hashes, pictures as `data:`, and no connection at all.
-pub(super) fn of(html: &Html) -> String {
+/// hashes, one more script that is made by them, pictures as `data:`, and no connection at all.
+pub(super) fn of(html: &Html, made: &str) -> String {
     let hashes = |contents: Vec<&str>| {
         let hash = |content: &str| format!(" 'sha256-{}'", STANDARD.encode(Sha256::digest(content.as_bytes())));
         contents.into_iter().map(hash).collect::<String>()
     };
-    let scripts = html.elements("script").into_iter().filter(|script| is_code(script.tag)).map(|script| script.content);
+    let scripts = html
+        .elements("script")
+        .into_iter()
+        .filter(|script| is_code(script.tag))
+        .map(|script| script.content)
+        .chain([made]);
     let styles = html.elements("style").into_iter().map(|style| style.content);
     format!(
         "default-src 'none'; script-src 'wasm-unsafe-eval'{}; style-src{}; style-src-attr 'unsafe-inline'; img-src \
