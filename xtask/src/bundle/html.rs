@@ -72,8 +72,8 @@ impl Html {
     /// Makes one style sheet of all, in their order, where the first one stands.
     pub(super) fn merge_styles(&mut self) {
         let styles = self.elements("style");
-        let sheet: Vec<&str> = styles.iter().map(|style| style.content.trim()).collect();
-        let sheet = format!("<style>{}</style>", sheet.join("\n"));
+        let sheet: String = styles.iter().map(|style| tight(style.content)).collect();
+        let sheet = format!("<style>{sheet}</style>");
         let ranges: Vec<_> = styles.iter().map(|style| style.start..style.end).collect();
         for (at, range) in ranges.into_iter().enumerate().rev() {
             self.0.replace_range(range, if at == 0 { &sheet } else { "" });
@@ -100,4 +100,49 @@ impl Html {
 
 fn names(text: &str, files: &[String]) -> bool {
     files.iter().any(|file| text.contains(file.as_str()))
+}
+
+/// A style sheet without comments and without the space that means nothing. In quotes nothing is changed; a space before
+/// a colon or a bracket stays, because it may stand between two elements.
+fn tight(sheet: &str) -> String {
+    let mut out = String::with_capacity(sheet.len());
+    let mut rest = sheet;
+    let mut quote = None;
+    while let Some(sign) = rest.chars().next() {
+        if quote.is_none()
+            && let Some(comment) = rest.strip_prefix("/*")
+        {
+            rest = comment.split_once("*/").map_or("", |(_, after)| after);
+            continue;
+        }
+        rest = &rest[sign.len_utf8()..];
+        match quote {
+            Some(end) if end == sign => quote = None,
+            None if matches!(sign, '"' | '\'') => quote = Some(sign),
+            None if sign.is_ascii_whitespace() => {
+                let before = out.ends_with(|last: char| "{};, ".contains(last)) || out.is_empty();
+                let after = rest.trim_start().starts_with(|next: char| "{};,".contains(next));
+                if !before && !after {
+                    out.push(' ');
+                }
+                continue;
+            }
+            None if sign == '}' && out.ends_with(';') => drop(out.pop()),
+            _ => {}
+        }
+        out.push(sign);
+    }
+    out.trim_end().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::tight;
+
+    #[test]
+    fn space_that_means_nothing_goes() {
+        let sheet = "/* why */\na :is(b, c) > d,\n.e {\n  content: \"a  ; /* b */\";\n  margin: 0 calc(1px + 2px);\n}\n\n@media print {\n  f {\n    g: h;\n  }\n}\n";
+        let expected = "a :is(b,c) > d,.e{content: \"a  ; /* b */\";margin: 0 calc(1px + 2px)}@media print{f{g: h}}";
+        assert_eq!(tight(sheet), expected);
+    }
 }

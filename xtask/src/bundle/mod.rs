@@ -141,7 +141,7 @@ mod tests {
     fn one_file_holds_everything_and_loads_nothing() {
         let page = whole();
         assert!(!page.contains("a-1"), "{page}");
-        assert!(page.contains("<style>a{b:c}\nd{e:f}</style>") && page.contains("rel=icon"), "{page}");
+        assert!(page.contains("<style>a{b:c}d{e:f}</style>") && page.contains("rel=icon"), "{page}");
         assert!(page.contains("id=\"wasm\"") && page.contains("startPage"), "{page}");
     }
 
