@@ -120,3 +120,32 @@ fn size(project: &Project, domain: Domain) -> u64 {
         Domain::Small => 0,
     }
 }
+
+/// The address of a source that begins with a repository of GitHub: `owner/name path/of/a/file`, `owner/name#12`,
+/// `owner/name PR 12`. `None` for publications and for what names no place.
+pub fn address(source: &str) -> Option<String> {
+    let mut words = source.split_whitespace();
+    let (repository, thread) = match words.next()?.split_once('#') {
+        Some((repository, number)) => (repository, Some(number)),
+        None => (source.split_whitespace().next()?, None),
+    };
+    let (owner, name) = repository.split_once('/')?;
+    let plain = |part: &str| !part.is_empty() && part.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c));
+    if !plain(owner) || !plain(name) || owner.contains('.') {
+        return None;
+    }
+    let base = format!("https://github.com/{owner}/{name}");
+    let number = |word: &str| word.trim_start_matches('#').parse::<u32>().ok();
+    let (second, third) = (words.next(), words.next());
+    Some(match (thread.and_then(number), second, third) {
+        (Some(n), ..) => format!("{base}/issues/{n}"),
+        (None, Some("PR" | "pull"), Some(n)) if number(n).is_some() => format!("{base}/pull/{}", n.trim_start_matches('#')),
+        (None, Some("issue" | "discussion"), Some(n)) if number(n).is_some() => {
+            format!("{base}/issues/{}", n.trim_start_matches('#'))
+        }
+        (None, Some(path), _) if path.contains('.') && path.chars().all(|c| c.is_ascii_alphanumeric() || "-_./".contains(c)) => {
+            format!("{base}/blob/HEAD/{path}")
+        }
+        _ => base,
+    })
+}

@@ -55,6 +55,7 @@ pub(super) fn follow(page: Page) {
     Effect::new(move |_| {
         page.project.track();
         page.lang.track();
+        page.own.written();
         let (now, before) = (written(page), last.get_value());
         if let Some(root) = document().document_element() {
             let saved = format!("{}&lang={}", project_part(&now), page.lang.get_untracked().id());
@@ -99,6 +100,10 @@ pub(super) fn follow(page: Page) {
 pub(super) fn written(page: Page) -> String {
     let lang = page.lang.get_untracked();
     let mut text = page.project.with_untracked(|p| link::write(p, usual_currency(lang), page.catalog));
+    if let Some(measured) = untrack(|| page.own.written()) {
+        text.push_str(if text.is_empty() { "" } else { "&" });
+        text.push_str(&measured);
+    }
     // A reader's own language is better than the writer's, unless the writer chose one.
     if lang != browser_language() {
         text.push_str(if text.is_empty() { "lang=" } else { "&lang=" });
@@ -125,6 +130,7 @@ fn open(page: Page, link: &Link) -> bool {
     let Some((project, unread)) = link.project(usual, page.catalog) else { return false };
     page.unread.update(|all| all.extend(unread));
     if link.tells() {
+        page.own.open(link);
         page.open(project);
     }
     link.tells()

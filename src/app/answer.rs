@@ -3,6 +3,8 @@
 use super::bar::MemoryBar;
 use super::fixes::Fixes;
 use super::live::{click, part, when, words};
+use super::measured::Measured;
+use super::moves::Moves;
 use super::page::{Page, page};
 use super::sign::{sign, tone_id};
 use super::timeline::Timeline;
@@ -45,6 +47,8 @@ pub(super) fn Answer() -> AnyView {
                 <OutOfMemory />
                 <Fixes />
                 <Timeline />
+                <Moves />
+                <Measured />
             </div>
             {live(page)}
         </section>

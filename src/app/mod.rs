@@ -32,6 +32,9 @@
 //! | `door-text`, `door-file`, `door-clear` | where it goes |
 //! | `door-reading`, `door-kind`, `door-error`, `door-causes`, `door-first`, `door-cards`, `door-card-ID` | what was read of it |
 //! | `door-notes`, `door-found`, `door-found-KEY`, `door-fill`, `door-unknown` | settings by their keys in the link |
+//! | `runs`, `run-N` | measured runs of others, counted from 0 |
+//! | `mine`, `own-peak`, `own-meter`, `own-error`, `own-compared`, `own-shared`, `own-keep`, `own-kept`, `own-export` | the person's own measurement |
+//! | `moves`, `move-FIELD` | what moves the number |
 //! | `live` | the polite live region |
 
 // `#[component]` makes public items of whatever it is put on.
@@ -51,7 +54,9 @@ mod footer;
 mod geometry;
 mod header;
 mod live;
+mod measured;
 mod money;
+mod moves;
 mod notices;
 mod options;
 mod page;

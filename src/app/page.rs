@@ -68,6 +68,8 @@ pub struct Page {
     pub typing: StoredValue<Option<Field>>,
     /// Whether and how it stands in another page.
     pub frame: StoredValue<Frame>,
+    /// What the person measured.
+    pub own: super::measured::Own,
     /// The advice for the project.
     pub advice: Memo<Result<Advice, CannotEstimate>>,
     /// The advice in words.
@@ -99,6 +101,7 @@ impl Page {
             unread: RwSignal::default(),
             typing: StoredValue::default(),
             frame: StoredValue::default(),
+            own: super::measured::Own::new(),
             advice,
             answer,
             relevant: Memo::new(move |_| project.with(|p| relevant(p, catalog))),

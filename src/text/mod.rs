@@ -14,6 +14,7 @@ pub mod featured;
 mod fields;
 mod fixes;
 pub mod labels;
+pub mod measured;
 mod memory;
 mod money;
 mod names;
