@@ -250,3 +250,71 @@ fn settings_are_moved_one_at_a_time() {
         }
     }
 }
+
+/// What is said of measurements is in both languages, and says what it must.
+#[test]
+fn measurements_are_told_in_both_languages() {
+    use enough_gpu::advise::nearest::address;
+    use enough_gpu::text::{Lang, measured as say};
+    let catalog = Catalog::bundled();
+    let mut project = seven_billion();
+    project.hardware.gpu = "rtx-4090".into();
+    for lang in Lang::ALL {
+        let chinese = |text: &str| text.chars().any(|c| ('\u{4e00}'..='\u{9fff}').contains(&c));
+        let check = |text: &str| {
+            assert!(!text.is_empty() && !text.contains("  ") && !text.contains("{"), "{text}");
+            assert_eq!(chinese(text), lang == Lang::Zh, "{text}");
+        };
+        for near in nearest(&project, &catalog, 3) {
+            check(&say::near_run(lang, &near, &catalog));
+            assert!(say::near_detail(lang, &near, &catalog).contains(say::meter(near.meter).text(lang)));
+        }
+        for (gib, meter) in [(3.0, Meter::Smi), (9.0, Meter::Allocated), (60.0, Meter::Reserved), (90.0, Meter::Smi)] {
+            let measurement = Measurement { peak: Bytes::from_gib(gib), meter };
+            let found = compare(&project, &measurement, &catalog).unwrap();
+            let said = say::compared(lang, &found, &measurement);
+            check(&said);
+            assert!(said.contains(&measurement.peak.to_string()), "{said}");
+            for reason in &found.reasons {
+                let said = say::difference(lang, reason);
+                check(&said);
+                assert!(said.ends_with(['。', '.']), "{said}");
+            }
+            check(&say::kept(lang, &project, &measurement, &catalog));
+        }
+        for message in [
+            say::RUNS,
+            say::OWN,
+            say::PEAK,
+            say::PEAK_HINT,
+            say::METER,
+            say::UNREADABLE,
+            say::SHARED,
+            say::KEEP,
+            say::FORGET,
+            say::KEPT,
+            say::EXPORT,
+            say::SOURCE,
+            say::TRY,
+            say::MOVES,
+            say::MOVES_NOTE,
+            say::NOW,
+            say::TOO_MUCH,
+        ] {
+            check(message.text(lang));
+        }
+    }
+    for (source, to) in [
+        (
+            "Lightning-AI/litgpt tutorials/resource-tables.md",
+            Some("https://github.com/Lightning-AI/litgpt/blob/HEAD/tutorials/resource-tables.md"),
+        ),
+        ("pytorch/torchtitan PR 996", Some("https://github.com/pytorch/torchtitan/pull/996")),
+        ("huggingface/peft#1234", Some("https://github.com/huggingface/peft/issues/1234")),
+        ("huggingface/peft README", Some("https://github.com/huggingface/peft")),
+        ("A paper of 2023", None),
+        ("", None),
+    ] {
+        assert_eq!(address(source).as_deref(), to, "{source}");
+    }
+}

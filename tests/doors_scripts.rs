@@ -238,6 +238,12 @@ trainer = SFTTrainer(args = TrainingArguments(per_device_train_batch_size = 2, g
 }"#,
         "batch=2 accumulation=4 sharding=zero3-offload precision=bf16-master",
     ),
+    // ZeRO-Infinity
+    (
+        r#"{"zero_optimization": {"stage": 3, "offload_optimizer": {"device": "nvme", "nvme_path": "/local_nvme"},
+        "offload_param": {"device": "nvme"}}, "train_micro_batch_size_per_gpu": 1, "fp16": {"enabled": true}}"#,
+        "sharding=zero3 offload=nvme batch=1 precision=amp-fp16",
+    ),
     // DeepSpeed's launcher
     (
         "deepspeed --num_gpus=4 train.py --deepspeed ds_config_zero3.json --model_name_or_path meta-llama/Llama-2-13b-hf --per_device_train_batch_size 4 \

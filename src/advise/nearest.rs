@@ -139,11 +139,15 @@ pub fn address(source: &str) -> Option<String> {
     let (second, third) = (words.next(), words.next());
     Some(match (thread.and_then(number), second, third) {
         (Some(n), ..) => format!("{base}/issues/{n}"),
-        (None, Some("PR" | "pull"), Some(n)) if number(n).is_some() => format!("{base}/pull/{}", n.trim_start_matches('#')),
+        (None, Some("PR" | "pull"), Some(n)) if number(n).is_some() => {
+            format!("{base}/pull/{}", n.trim_start_matches('#'))
+        }
         (None, Some("issue" | "discussion"), Some(n)) if number(n).is_some() => {
             format!("{base}/issues/{}", n.trim_start_matches('#'))
         }
-        (None, Some(path), _) if path.contains('.') && path.chars().all(|c| c.is_ascii_alphanumeric() || "-_./".contains(c)) => {
+        (None, Some(path), _)
+            if path.contains('.') && path.chars().all(|c| c.is_ascii_alphanumeric() || "-_./".contains(c)) =>
+        {
             format!("{base}/blob/HEAD/{path}")
         }
         _ => base,

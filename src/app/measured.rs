@@ -113,7 +113,9 @@ pub(super) fn Measured() -> AnyView {
     });
     let rows = part(move || {
         let lang = page.lang.get();
-        runs.with(|runs| runs.iter().enumerate().map(|(at, near)| row(page, lang, at, near)).collect::<Vec<_>>().into_any())
+        runs.with(|runs| {
+            runs.iter().enumerate().map(|(at, near)| row(page, lang, at, near)).collect::<Vec<_>>().into_any()
+        })
     });
     view! {
         <div class="measured" hidden=when(move || page.advice.with(Result::is_err))>
@@ -132,7 +134,8 @@ fn row(page: Page, lang: Lang, at: usize, near: &NearRun) -> AnyView {
     let source = near.run.source;
     let place = match address(source) {
         Some(address) => {
-            view! { <a href=address target="_blank" rel="noopener" title=source>{say::SOURCE.text(lang)}</a> }.into_any()
+            view! { <a href=address target="_blank" rel="noopener" title=source>{say::SOURCE.text(lang)}</a> }
+                .into_any()
         }
         None => view! { <span title=source>{source}</span> }.into_any(),
     };

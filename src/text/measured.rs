@@ -90,7 +90,8 @@ pub fn near_run(lang: Lang, near: &NearRun, catalog: &Catalog) -> String {
     }
     if !near.same_checkpointing {
         let off = run.checkpointing == "off";
-        let word = if off { both!("没开检查点", "no checkpointing") } else { both!("开了检查点", "checkpointing") };
+        let word =
+            if off { both!("没开检查点", "no checkpointing") } else { both!("开了检查点", "checkpointing") };
         said.push(word.text(lang).to_string());
     }
     if run.cards > 1 {
@@ -159,14 +160,12 @@ pub fn difference(lang: Lang, difference: &Difference) -> String {
             "评估、存检查点、中途出图比一步训练还吃显存。",
             "Evaluation, saving or pictures made in between need more than a training step."
         ),
-        Difference::ShorterSamples => both!(
-            "真实样本比设的上限短，没填满。",
-            "The samples are shorter than the limit that is set."
-        ),
-        Difference::LongerSamples => both!(
-            "样本被打包或补齐到更长了。",
-            "Samples were packed, or padded to a longer one."
-        ),
+        Difference::ShorterSamples => {
+            both!("真实样本比设的上限短，没填满。", "The samples are shorter than the limit that is set.")
+        }
+        Difference::LongerSamples => {
+            both!("样本被打包或补齐到更长了。", "Samples were packed, or padded to a longer one.")
+        }
         Difference::ReadEarly => both!(
             "看得太早：优化器状态要到第一次更新才出现。",
             "It was read too early: optimizer state comes with the first update."

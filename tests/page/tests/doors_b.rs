@@ -117,7 +117,8 @@ fn what_was_measured_stands_beside_the_estimate() {
 fn settings_are_moved_from_their_table() {
     for (language, window) in VIEWS {
         let name = format!("moves-{language:?}").to_lowercase();
-        let page = Page::open_at(&name, language, window, "#model=qwen2.5-7b&method=qlora&seq=2048&batch=2&have=rtx-4090");
+        let page =
+            Page::open_at(&name, language, window, "#model=qwen2.5-7b&method=qlora&seq=2048&batch=2&have=rtx-4090");
         assert_eq!(page.text("@move-micro-batch"), "", "nothing is worked out before it is unfolded");
         page.click("@moves > summary");
         page.wait_for_text("@move-sequence", "GiB");

@@ -31,6 +31,8 @@ pub(super) struct Told<'a> {
     fsdp: At<&'static str>,
     optimizer_away: At<bool>,
     weights_away: At<bool>,
+    /// What is away is on a disk.
+    disk: bool,
     cards: At<u64>,
     machines: u64,
     steps: Option<u64>,
@@ -63,6 +65,7 @@ impl<'a> Told<'a> {
             fsdp: None,
             optimizer_away: None,
             weights_away: None,
+            disk: false,
             cards: None,
             machines: 1,
             steps: None,
@@ -211,10 +214,15 @@ impl<'a> Told<'a> {
                     self.fsdp = Some((id, from()));
                 }
             }
-            Says::OptimizerOffload => {
-                self.optimizer_away = Some((small == "cpu" || small == "nvme" || on == Some(true), from()))
+            Says::OptimizerOffload | Says::WeightOffload => {
+                let away = Some((matches!(small.as_str(), "cpu" | "nvme") || on == Some(true), from()));
+                self.disk |= small == "nvme";
+                if says == Says::OptimizerOffload {
+                    self.optimizer_away = away;
+                } else {
+                    self.weights_away = away;
+                }
             }
-            Says::WeightOffload => self.weights_away = Some((small == "cpu" || small == "nvme", from())),
             Says::Cards => match value.trim().parse::<u64>().ok().filter(|n| (1..=65_536).contains(n)) {
                 Some(n) => self.cards = Some((n, from())),
                 None => return false,
@@ -437,12 +445,15 @@ impl<'a> Told<'a> {
                 (0, _) => "ddp",
                 (1, _) => "zero1",
                 (2, _) => "zero2",
-                (_, true) => "zero3-offload",
-                (_, false) => "zero3",
+                (_, true) if !self.disk => "zero3-offload",
+                _ => "zero3",
             };
             reading.add(Field::Sharding, id, Basis::Stated, from);
         } else if let Some((id, from)) = self.fsdp.take() {
             reading.add(Field::Sharding, id, Basis::Stated, from);
+        }
+        if let Some((_, from)) = weights.clone().or(away.clone()).filter(|_| self.disk) {
+            reading.add(Field::Offload, "nvme", Basis::Stated, from);
         }
         if let Some((_, from)) = away.filter(|_| weights.is_none()) {
             reading.add(Field::Offload, "optimizer", Basis::Stated, from);
