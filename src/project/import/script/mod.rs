@@ -4,6 +4,7 @@
 //! | --- | --- |
 //! | `gather` | every name with its value, whatever it is written in |
 //! | `flags` | which names are known, as a table |
+//! | `words` | what libraries call the same thing |
 //! | `told` | what the values say together: method, precision, sharding |
 //! | `library` | which library it is, and what it does where nothing is said |
 
@@ -11,6 +12,7 @@ mod flags;
 mod gather;
 mod library;
 mod told;
+mod words;
 
 use super::{Hints, Reading, Text, TextKind};
 use flags::{FLAGS, OTHERS, Says};

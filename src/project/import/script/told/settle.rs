@@ -1,0 +1,121 @@
+//! From what was told to the settings of a project.
+
+use super::Told;
+use crate::catalog::Domain;
+use crate::project::import::script::library;
+use crate::project::import::{Basis, Note, Piece, Reading, Text};
+use crate::project::{Field, Framework};
+
+impl Told<'_> {
+    /// Adds what was told to the reading.
+    pub(in crate::project::import::script) fn settle(
+        mut self,
+        library: Option<(Framework, Piece)>,
+        text: &Text,
+        reading: &mut Reading,
+    ) {
+        let domain = self.model.as_ref().map(|(model, _)| model.domain);
+        if let Some((model, from)) = self.model.take() {
+            reading.add(Field::Model, model.id, Basis::Stated, from);
+        } else if let Some((name, _)) = self.unknown_model.take() {
+            reading.notes.push(Note::UnknownModel(name));
+        }
+        self.method(text, domain, reading);
+        self.precision(reading);
+        self.sharding(reading);
+        if let Some(steps) = self.steps.filter(|_| !self.found.iter().any(|(field, ..)| *field == Field::Epochs)) {
+            reading.notes.push(Note::Steps(steps));
+        }
+        for (field, value, from) in std::mem::take(&mut self.found) {
+            reading.add(field, value, Basis::Stated, from);
+        }
+        if let Some((framework, from)) = library {
+            reading.add(Field::Framework, library::id(framework), Basis::Implied, from.clone());
+            for (field, value) in library::usual(framework, text) {
+                reading.add(*field, *value, Basis::Implied, from.clone());
+            }
+        }
+    }
+
+    fn method(&mut self, text: &Text, domain: Option<Domain>, reading: &mut Reading) {
+        let four = self.four_bit.clone().filter(|(on, _)| *on);
+        let eight = self.eight_bit.clone().filter(|(on, _)| *on);
+        let adapter = self.adapter.clone().filter(|(on, _)| *on);
+        let by_words = || {
+            let words = ["get_peft_model", "loraconfig", "_lora", "lora_", "train_network.py", "networks.lora"];
+            words.iter().find_map(|word| Some(("lora", text.piece_at(text.small().find(word)?))))
+        };
+        let stated = self.method.clone().map(|(method, from)| (method, from, Basis::Stated));
+        let adapted = adapter.map(|(_, from)| ("lora", from, Basis::Stated));
+        let implied = || by_words().map(|(method, from)| (method, from, Basis::Implied));
+        let Some((mut method, mut from, basis)) = stated.or(adapted).or_else(implied) else {
+            if let Some((_, from)) = four {
+                reading.add(Field::Method, "qlora", Basis::Implied, from);
+            } else if self.library.is_some_and(|library| library != Framework::Pytorch) {
+                reading.add(Field::Method, "full", Basis::Implied, Piece::default());
+            }
+            return;
+        };
+        let texts = matches!(domain, Some(Domain::Language | Domain::VisionLanguage) | None);
+        let quantized = four.is_some() || self.quantized_name;
+        if method == "lora" && quantized && texts {
+            method = "qlora";
+            from = four.clone().map_or(from, |(_, from)| from);
+        }
+        if method == "qlora" && self.double {
+            reading.add(Field::Base, "nf4-dq", Basis::Stated, from.clone());
+        } else if method == "lora" && four.is_some() {
+            reading.add(Field::Base, "nf4", Basis::Stated, from.clone());
+        }
+        if let Some((_, from)) = eight.filter(|_| method == "lora") {
+            reading.add(Field::Base, "int8", Basis::Stated, from);
+        }
+        reading.add(Field::Method, method, basis, from);
+    }
+
+    fn precision(&mut self, reading: &mut Reading) {
+        let adapts = reading.value(Field::Method).is_some_and(|m| m.contains("lora"));
+        let divided = self.zero.is_some();
+        if let Some((id, from)) = self.pure.take() {
+            reading.add(Field::Precision, id, Basis::Stated, from);
+        } else if let Some((id, from)) = self.half.take() {
+            // Weights loaded in 16 bit stay so; DeepSpeed keeps fp32 masters beside them.
+            let id = match id {
+                "amp-bf16" if !adapts && divided => "bf16-master",
+                "amp-bf16" if !adapts && self.loaded == Some("bf16") => "bf16",
+                id => id,
+            };
+            reading.add(Field::Precision, id, Basis::Stated, from);
+        } else if !adapts && self.loaded == Some("bf16") {
+            reading.add(Field::Precision, "bf16", Basis::Implied, Piece::default());
+        } else if self.library == Some(Framework::Transformers) && self.loaded.is_none() && !adapts {
+            reading.add(Field::Precision, "fp32", Basis::Implied, Piece::default());
+        }
+    }
+
+    fn sharding(&mut self, reading: &mut Reading) {
+        if let Some((cards, from)) = self.cards.take() {
+            reading.add(Field::Count, (cards * self.machines).to_string(), Basis::Stated, from);
+        }
+        let away = self.optimizer_away.take().filter(|(on, _)| *on);
+        let weights = self.weights_away.take().filter(|(on, _)| *on);
+        if let Some((stage, from)) = self.zero.take() {
+            let id = match (stage, weights.is_some()) {
+                (0, _) => "ddp",
+                (1, _) => "zero1",
+                (2, _) => "zero2",
+                (_, true) if !self.disk => "zero3-offload",
+                _ => "zero3",
+            };
+            reading.add(Field::Sharding, id, Basis::Stated, from);
+        } else if let Some((id, from)) = self.fsdp.take() {
+            reading.add(Field::Sharding, id, Basis::Stated, from);
+        }
+        if let Some((_, from)) = weights.clone().or(away.clone()).filter(|_| self.disk) {
+            reading.add(Field::Offload, "nvme", Basis::Stated, from);
+        }
+        if let Some((_, from)) = away.filter(|_| weights.is_none()) {
+            reading.add(Field::Offload, "optimizer", Basis::Stated, from);
+        }
+    }
+}
