@@ -6,6 +6,7 @@ use enough_gpu::catalog::Catalog;
 use enough_gpu::estimate;
 use enough_gpu::project::import::{Hints, Note, Reading, TextKind, read, read_file};
 use enough_gpu::project::{Project, link};
+use std::fmt::Write as _;
 
 /// `key=value key=value` of what was found.
 fn said(reading: &Reading) -> String {
@@ -256,14 +257,14 @@ fn configurations_are_read() {
         let reading = read(text, Hints::pasted(&catalog));
         let found = said(&reading);
         if !found.starts_with(wanted) || reading.kind != TextKind::Model {
-            wrong += &format!("wanted {wanted}\n found {found} {:?}\n", reading.notes);
+            let _ = write!(wrong, "wanted {wanted}\n found {found} {:?}\n", reading.notes);
         }
         // What was read makes a project that can be estimated, and goes through a link.
         let (project, unread) = reading.apply(&Project { micro_batch: 1, ..Project::default() }, &catalog);
         assert_eq!(unread, [], "{text}");
         let memory = estimate::memory(&project, None, &catalog);
         if let Err(why) = memory {
-            wrong += &format!("{text}: {why:?}\n");
+            let _ = write!(wrong, "{text}: {why:?}\n");
         }
         let usual = project.budget.currency;
         let written = link::write(&project, usual, &catalog);

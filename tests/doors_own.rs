@@ -191,7 +191,7 @@ fn the_export_is_read_by_the_scores() {
             Meter::Reserved => ReadMeter::Reserved,
         };
         assert_eq!(case.meter, meter, "{}", case.id);
-        if catalog.model(&project.model).is_some_and(|m| m.is_boosting()) {
+        if catalog.model(&project.model).is_some_and(enough_gpu::catalog::Model::is_boosting) {
             continue;
         }
         let Ok(Subject::Project { project: back, .. }) = &case.subject else {
@@ -262,7 +262,7 @@ fn measurements_are_told_in_both_languages() {
     for lang in Lang::ALL {
         let chinese = |text: &str| text.chars().any(|c| ('\u{4e00}'..='\u{9fff}').contains(&c));
         let check = |text: &str| {
-            assert!(!text.is_empty() && !text.contains("  ") && !text.contains("{"), "{text}");
+            assert!(!text.is_empty() && !text.contains("  ") && !text.contains('{'), "{text}");
             assert_eq!(chinese(text), lang == Lang::Zh, "{text}");
         };
         for near in nearest(&project, &catalog, 3) {

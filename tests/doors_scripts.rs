@@ -6,6 +6,7 @@ use enough_gpu::catalog::Catalog;
 use enough_gpu::estimate;
 use enough_gpu::project::Project;
 use enough_gpu::project::import::{Hints, Note, TextKind, read};
+use std::fmt::Write as _;
 
 /// Text, and `key=value` pairs that must be among what is found.
 const SCRIPTS: &[(&str, &str)] = &[
@@ -302,7 +303,8 @@ fn scripts_are_read() {
         let missing: Vec<&str> = wanted.split_whitespace().filter(|pair| !found.iter().any(|f| f == pair)).collect();
         if !missing.is_empty() || reading.kind != TextKind::Script {
             let first: String = text.chars().take(90).collect();
-            wrong += &format!(
+            let _ = write!(
+                wrong,
                 "{first:?}\n  missing {missing:?}\n  found {} ({:?})\n  notes {:?}\n",
                 found.join(" "),
                 reading.kind,
@@ -312,10 +314,10 @@ fn scripts_are_read() {
         let (project, unread) =
             reading.apply(&Project { model: "qwen2.5-0.5b".into(), ..Project::default() }, &catalog);
         if !unread.is_empty() {
-            wrong += &format!("refused: {unread:?}\n");
+            let _ = write!(wrong, "refused: {unread:?}\n");
         }
         if let Err(why) = estimate::memory(&project, None, &catalog) {
-            wrong += &format!("no estimate: {why:?} {}\n", project.model);
+            let _ = write!(wrong, "no estimate: {why:?} {}\n", project.model);
         }
     }
     assert!(wrong.is_empty(), "{wrong}");

@@ -97,13 +97,11 @@ fn near(project: &Project, model: &Model, run: &'static MeasuredRun, catalog: &C
 
 /// The same code: of one family of language models, or named alike up to the size.
 fn is_family(a: &Model, b: &Model) -> bool {
-    match (a.language(), b.language()) {
-        (Some(a), Some(b)) => a.family == b.family,
-        _ => {
-            let stem = |id: &'static str| id.split(|c: char| c.is_ascii_digit() || c == '-').next().unwrap_or_default();
-            stem(a.id) == stem(b.id)
-        }
+    if let (Some(a), Some(b)) = (a.language(), b.language()) {
+        return a.family == b.family;
     }
+    let stem = |id: &'static str| id.split(|c: char| c.is_ascii_digit() || c == '-').next().unwrap_or_default();
+    stem(a.id) == stem(b.id)
 }
 
 /// All weights are trained.

@@ -234,7 +234,7 @@ pub fn set_extra(project: &mut Project, key: &str, value: &str, catalog: &Catalo
         match (key, number) {
             (TIED, _) => model.tied_embeddings = value != "off",
             ("like", _) => match catalog.model(value).filter(|m| m.language().is_some()) {
-                Some(like) => model.like = like.id.to_owned(),
+                Some(like) => like.id.clone_into(&mut model.like),
                 None => return false,
             },
             // Beyond these nothing was built; an estimate would only say that it is too large.

@@ -35,12 +35,11 @@ impl Measurement {
         let (digits, unit) = text.split_at_checked(end)?;
         let value = number::parse(digits, Kilo::Thousand).ok().filter(|n| n.is_finite() && *n > 0.0)?;
         let gib = match unit.trim() {
-            "g" | "gb" | "gib" => value,
-            "m" | "mb" | "mib" => value / 1024.0,
-            "b" | "bytes" => value / GIB as f64,
             "" if value < 1000.0 => value,
             "" if value < 1e7 => value / 1024.0,
-            "" => value / GIB as f64,
+            "g" | "gb" | "gib" => value,
+            "m" | "mb" | "mib" => value / 1024.0,
+            "" | "b" | "bytes" => value / GIB as f64,
             _ => return None,
         };
         (gib <= MOST_GIB).then(|| Self { peak: Bytes::from_gib(gib), meter })

@@ -226,9 +226,9 @@ fn sees_or_hears<'a>(kind: &str, json: &Json, catalog: &'a Catalog) -> Option<&'
         _ => false,
     };
     let near = |model: &Model| match &model.architecture {
-        Architecture::Vision(v) => side.map_or(0, |s| (v.resolution as i64 - s as i64).abs()),
+        Architecture::Vision(v) => side.map_or(0, |s| (v.resolution as u64).abs_diff(s)),
         // 128 mel bands are large-v3's, 80 are all others'.
-        _ => i64::from((vocab == Some(128)) != model.id.contains("v3")),
+        _ => u64::from((vocab == Some(128)) != model.id.contains("v3")),
     };
     catalog.models.iter().filter(|m| begins(m.id) && fits(m)).min_by_key(|m| near(m))
 }

@@ -134,13 +134,12 @@ impl Parser<'_> {
         loop {
             self.skip();
             match self.peek() {
-                None => break,
                 Some(b']' | b')') => {
                     self.at += 1;
                     break;
                 }
-                // The list was cut, and what holds it ends.
-                Some(b'}') => break,
+                // The list was cut, or what holds it ends.
+                None | Some(b'}') => break,
                 Some(_) => {
                     let before = self.at;
                     items.push(self.value(depth + 1));

@@ -170,7 +170,7 @@ pub(super) fn read(text: &Text, reading: &mut Reading) -> bool {
 }
 
 /// The row in a line: a kind, a shape in brackets, a count.
-fn row<'a>(line: Line<'a>, second: bool, channels_last: bool) -> Option<Row<'a>> {
+fn row(line: Line<'_>, second: bool, channels_last: bool) -> Option<Row<'_>> {
     let open = if channels_last && !line.text.contains('[') { '(' } else { '[' };
     let close = if open == '(' { ')' } else { ']' };
     let mut shapes = Vec::new();

@@ -41,7 +41,7 @@ pub(super) fn read_index(json: &Json, text: &Text, hints: Hints<'_>, reading: &m
 pub(super) fn read_header(bytes: &[u8], hints: Hints<'_>, reading: &mut Reading) -> bool {
     let Some((length, rest)) = bytes.split_first_chunk::<8>() else { return false };
     let length = usize::try_from(u64::from_le_bytes(*length)).unwrap_or(usize::MAX);
-    if rest.first() != Some(&b'{') || length > LONGEST_HEADER || length < 2 {
+    if rest.first() != Some(&b'{') || !(2..=LONGEST_HEADER).contains(&length) {
         return false;
     }
     let header = String::from_utf8_lossy(rest.get(..length.min(rest.len())).unwrap_or_default());

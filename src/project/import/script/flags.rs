@@ -46,7 +46,7 @@ pub(super) enum Says {
     Xformers,
     Sdpa,
     Liger,
-    /// Stage of ZeRO.
+    /// Stage of `ZeRO`.
     ZeroStage,
     /// A file or table of DeepSpeed's settings.
     DeepSpeed,

@@ -158,19 +158,18 @@ fn entries(text: &Text, all: &mut Vec<Setting>) {
         }
         let deep = raw.len() - raw.trim_start().len();
         // Members of a list under a name: `- q_proj`.
-        if let Some(item) = line.text.strip_prefix("- ") {
-            if let Some(setting) = list.and_then(|at| all.get_mut(at))
-                && !item.contains(": ")
-            {
-                let item = cleaned(without_remark(item));
-                if setting.value.len() + item.len() < LONGEST {
-                    if !setting.value.is_empty() {
-                        setting.value.push(',');
-                    }
-                    setting.value.push_str(&item);
+        if let Some(item) = line.text.strip_prefix("- ")
+            && let Some(setting) = list.and_then(|at| all.get_mut(at))
+            && !item.contains(": ")
+        {
+            let item = cleaned(without_remark(item));
+            if setting.value.len() + item.len() < LONGEST {
+                if !setting.value.is_empty() {
+                    setting.value.push(',');
                 }
-                continue;
+                setting.value.push_str(&item);
             }
+            continue;
         }
         let entry = line.text.strip_prefix("- ").unwrap_or(line.text);
         let entry = entry.trim_start_matches(['"', '\'']);
@@ -182,7 +181,11 @@ fn entries(text: &Text, all: &mut Vec<Setting>) {
             continue;
         }
         parents.retain(|(depth, _)| *depth < deep);
-        let mut path: String = parents.iter().map(|(_, name)| format!("{name}.")).collect();
+        let mut path = String::new();
+        for (_, parent) in &parents {
+            path.push_str(parent);
+            path.push('.');
+        }
         path.push_str(&plain(name));
         if parents.len() < 8 {
             parents.push((deep, plain(name)));
@@ -261,17 +264,14 @@ fn argument(text: &str) -> &str {
     for (at, sign) in text.char_indices().take(LONGEST * 2) {
         let digit = |at: usize| text.as_bytes().get(at).is_some_and(u8::is_ascii_digit);
         match (quote, sign) {
+            (Some(open), sign) if open == sign => quote = None,
             // `device=0,1`, `resolution=512,512`.
             (None, ',') if at > 0 && digit(at - 1) && digit(at + 1) => {}
-            (Some(open), sign) if open == sign => quote = None,
-            (Some(_), _) => {}
             (None, '"' | '\'') => quote = Some(sign),
             (None, '[' | '(' | '{') => depth += 1,
             (None, ']' | ')' | '}') if depth > 0 => depth -= 1,
-            (None, ',' | ')' | ']' | '}' | ';') if depth == 0 => return text.get(..at).unwrap_or_default(),
             // Words of `yolo` and variables of a shell end with a space.
-            (None, ' ') if depth == 0 => return text.get(..at).unwrap_or_default(),
-            (None, '#') if depth == 0 => return text.get(..at).unwrap_or_default(),
+            (None, ',' | ')' | ']' | '}' | ';' | ' ' | '#') if depth == 0 => return text.get(..at).unwrap_or_default(),
             _ => {}
         }
     }

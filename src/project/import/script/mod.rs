@@ -35,14 +35,12 @@ pub fn read(text: &Text, hints: Hints<'_>, reading: &mut Reading) {
     let mut unknown = Vec::new();
     for setting in &settings {
         match says(setting) {
-            Some(says) => {
-                if told.take(says, setting) {
-                    known += 1;
-                    strong |= setting.name().contains('_') && !matches!(says, Says::Model | Says::LoadedAs);
-                }
+            Some(says) if told.take(says, setting) => {
+                known += 1;
+                strong |= setting.name().contains('_') && !matches!(says, Says::Model | Says::LoadedAs);
             }
             None if setting.form != Form::Assignment && !is_other(setting) => unknown.push(setting.from.clone()),
-            None => {}
+            _ => {}
         }
     }
     told.names_in_calls(text);

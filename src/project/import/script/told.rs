@@ -230,7 +230,7 @@ impl<'a> Told<'a> {
                 None => return false,
             },
             Says::Machines => {
-                self.machines = value.trim().parse().ok().filter(|n| (1..=8_192).contains(n)).unwrap_or(1)
+                self.machines = value.trim().parse().ok().filter(|n| (1..=8_192).contains(n)).unwrap_or(1);
             }
             Says::CardList => {
                 let list = small.rsplit([':']).next().unwrap_or_default();
@@ -249,7 +249,7 @@ impl<'a> Told<'a> {
                 _ => return false,
             },
             Says::CachedLatents => {
-                self.set(Field::CachedLatents, if on == Some(false) { "off" } else { "on" }, setting)
+                self.set(Field::CachedLatents, if on == Some(false) { "off" } else { "on" }, setting);
             }
             Says::Ema => self.set(Field::Ema, if on == Some(false) { "off" } else { "on" }, setting),
             Says::Steps => match decimal(value).filter(|n| *n >= 1.0) {
