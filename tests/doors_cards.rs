@@ -486,6 +486,8 @@ fn what_a_listing_leaves_open_is_said() {
 
     let inside = pasted("ANGLE (Intel, Intel(R) UHD Graphics 630 Direct3D11 vs_5_0 ps_5_0, D3D11)");
     assert!(inside.is_empty(), "{inside:?}");
+    let masked = pasted("ANGLE (NVIDIA, NVIDIA GeForce GTX 980 Direct3D11 vs_5_0 ps_5_0), or similar");
+    assert!(masked.is_empty(), "{masked:?}");
     let apple = pasted("ANGLE (Apple, ANGLE Metal Renderer: Apple M1 Pro, Unspecified Version)");
     assert!(apple.notes.iter().any(|n| matches!(n, Note::OneOf(..))) || apple.value(Field::Gpu).is_some(), "{apple:?}");
 }

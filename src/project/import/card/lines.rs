@@ -142,7 +142,8 @@ pub(super) fn cards(text: &Text) -> Vec<Line> {
 
 fn card(text: &Text, number: usize) -> Option<Line> {
     let line = text.line(number)?;
-    if line.small.len() > LONGEST {
+    // Firefox names a common card instead of the true one: `GeForce GTX 980, or similar`.
+    if line.small.len() > LONGEST || line.small.contains("or similar") {
         return None;
     }
     let start = start(line.small)?;
