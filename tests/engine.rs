@@ -124,6 +124,7 @@ fn models(catalog: &Catalog) -> Vec<(&'static str, LanguageModel)> {
         "modernbert-base",
         "qwen3-next-80b-a3b",
         "qwen3.5-0.8b",
+        "gemma-4-e2b",
     ]
     .into_iter()
     .map(|id| {

@@ -15,6 +15,8 @@ const SIN: Slot = Slot(2);
 pub(crate) const MASK: Slot = Slot(3);
 pub(crate) const TABLE: Slot = Slot(4);
 const LOCAL_MASK: Slot = Slot(5);
+/// What each layer adds of its own embedding, for all layers side by side.
+const PER_LAYER: Slot = Slot(10);
 /// What the caller keeps alive through backward.
 pub(crate) const HELD: Slot = Slot(SLOTS as u8 - 1);
 
@@ -51,8 +53,8 @@ struct Pattern {
 impl Pattern {
     fn of(model: &LanguageModel, config: &StepConfig) -> Self {
         match model.attention_plan() {
-            Ok(AttentionPlan { window: Some(window), local, global, .. }) => {
-                Self { local, global, masked: config.sequence > window, mixed: false }
+            Ok(AttentionPlan { window: Some(window), local, global, global_head_dim, .. }) => {
+                Self { local, global, masked: config.sequence > window, mixed: global_head_dim.is_some() }
             }
             Ok(AttentionPlan { core: AttentionCore::GatedDelta(_), local, global, .. }) => {
                 Self { local, global, masked: false, mixed: true }
@@ -69,6 +71,39 @@ impl Pattern {
 
     fn is_local(self, layer: u64) -> bool {
         (self.masked || self.mixed) && self.local > 0 && layer % (self.local + self.global).max(1) < self.local
+    }
+}
+
+/// In what layers of one model differ: heads of those that see everything, and MLPs of the last ones (Gemma 4).
+struct Variants {
+    global: Option<(u32, u32)>,
+    wide: u64,
+}
+
+impl Variants {
+    fn of(model: &LanguageModel) -> Self {
+        let clip = |n: u64| u32::try_from(n).unwrap_or(u32::MAX);
+        let Ok(plan) = model.attention_plan() else { return Self { global: None, wide: 0 } };
+        Self {
+            global: plan.global_head_dim.map(|head| (clip(head), plan.global_kv_heads.map_or(model.kv_heads, clip))),
+            wide: if plan.sharing_layers_wide { plan.sharing_layers } else { 0 },
+        }
+    }
+
+    /// The first layer with an MLP of twice the width.
+    const fn wide_from(&self, layers: u64) -> u64 {
+        layers.saturating_sub(self.wide)
+    }
+
+    fn layer<'m>(&self, model: &'m LanguageModel, local: bool, wide: bool) -> std::borrow::Cow<'m, LanguageModel> {
+        use std::borrow::Cow;
+        let global = self.global.filter(|_| !local);
+        if global.is_none() && !wide {
+            return Cow::Borrowed(model);
+        }
+        let (head_dim, kv_heads) = global.unwrap_or((model.head_dim, model.kv_heads));
+        let intermediate = if wide { model.intermediate.saturating_mul(2) } else { model.intermediate };
+        Cow::Owned(LanguageModel { head_dim, kv_heads, intermediate, ..model.clone() })
     }
 }
 
@@ -90,8 +125,10 @@ fn decoder(model: &LanguageModel, style: &Style, config: &StepConfig) -> Program
         ExpertLayers::Every(n) => (0, n.max(1)),
     };
     let pattern = Pattern::of(model, config);
+    let variants = Variants::of(model);
     // Runs of alike layers: frozen or not, dense or with experts.
-    let mut cuts = [0, frozen, dense.min(layers), layers];
+    let wide_from = variants.wide_from(layers);
+    let mut cuts = [0, frozen, dense.min(layers), wide_from, layers];
     cuts.sort_unstable();
     for pair in cuts.windows(2) {
         let (mut at, to) = (pair[0], pair[1]);
@@ -109,7 +146,8 @@ fn decoder(model: &LanguageModel, style: &Style, config: &StepConfig) -> Program
             n.b.repeat(times);
             for k in at..at + period {
                 let experts = model.moe_experts > 0 && experts.contains(k);
-                block(&mut n, model, style, experts, pattern.is_local(k));
+                let local = pattern.is_local(k);
+                block(&mut n, &variants.layer(model, local, k >= wide_from), style, experts, local);
                 n.b.end_segment(checkpointed, false);
             }
             n.b.end_group();
@@ -167,6 +205,7 @@ fn embed(n: &mut Layers, model: &LanguageModel, style: &Style, frozen: bool) {
         x = n.b.require_grad(x);
     }
     rotary_tables(n, model, style, x.dtype);
+    per_layer_embeddings(n, model, style, x);
     let rows = n.batch * n.sequence;
     if n.config.attention == AttentionKernel::Eager {
         n.b.global(MASK, rows, n.sequence, x.dtype);
@@ -183,6 +222,39 @@ fn embed(n: &mut Layers, model: &LanguageModel, style: &Style, frozen: bool) {
     }
     n.b.end_segment(false, false);
     n.b.end_group();
+}
+
+/// `project_per_layer_inputs` of Gemma 3n and 4: a second embedding, as wide as all layers' parts together, and a projection
+/// of the first.
+fn per_layer_embeddings(n: &mut Layers, model: &LanguageModel, style: &Style, x: Tensor) {
+    let (Ok(plan), Ok(extras)) = (model.attention_plan(), model.extra_parts()) else { return };
+    let (width, layers) = (plan.per_layer_embedding, u64::from(model.layers));
+    if width == 0 {
+        return;
+    }
+    let table = n.weight(extras.per_layer_vocab.max(1), layers * width);
+    let own = n.b.embedding(table, x.rows);
+    let own = n.b.scale(own);
+    let projected = n.linear(x, layers * width, false, Role::Outside);
+    let projected = n.b.scale(projected);
+    let normed = head_norm(n, style, projected, width);
+    let sum = n.b.add(normed, own);
+    let sum = n.b.scale(sum);
+    n.b.put(PER_LAYER, sum);
+}
+
+/// What a layer adds of its own embedding (`per_layer_input_gate` and what follows it in Gemma 3n and 4).
+fn add_own_embedding(n: &mut Layers, model: &LanguageModel, style: &Style, x: Tensor) -> Tensor {
+    let Some(all) = n.b.peek(PER_LAYER) else { return x };
+    let width = all.cols / u64::from(model.layers.max(1));
+    let all = n.b.take(PER_LAYER);
+    let own = n.b.slice(all, width);
+    let gate = n.linear(x, width, false, Role::Mlp);
+    let active = activate(n, style, gate);
+    let product = n.b.mul(active, own);
+    let out = n.linear(product, x.cols, false, Role::Mlp);
+    let out = norm(n, style, out);
+    n.b.add(x, out)
 }
 
 /// Cosines and sines of the positions, for all layers.
@@ -262,6 +334,7 @@ pub(crate) fn block(n: &mut Layers, model: &LanguageModel, style: &Style, expert
             n.b.add(sum, x)
         }
     };
+    let out = add_own_embedding(n, model, style, out);
     n.b.put(HIDDEN, out);
 }
 
