@@ -8,7 +8,7 @@
 //! Ultralytics check them. A folder is called `LIBRARY--WHAT`.
 
 use enough_gpu::advise::recipe::recipes;
-use enough_gpu::catalog::Catalog;
+use enough_gpu::catalog::{Catalog, Domain};
 use enough_gpu::project::{
     Attention, BaseFormat, Checkpointing, Choice, Framework, LossKernel, Method, Objective, Offload, Optimizer,
     Parallel, Precision, Project, Sharding,
@@ -92,6 +92,13 @@ fn language() -> Vec<(String, Project)> {
     }
     for (model, name) in [("bert-base-uncased", "encoder"), ("t5-base", "encoder-decoder")] {
         all.push((name.to_owned(), Project { model: model.to_owned(), method: Method::Full, ..plain.clone() }));
+    }
+    // Chats of every family that LLaMA-Factory has a way to write for.
+    for model in
+        Catalog::bundled().models.iter().filter(|m| matches!(m.domain, Domain::Language | Domain::VisionLanguage))
+    {
+        let framework = Framework::LlamaFactory;
+        all.push((format!("of-{}", model.id), Project { model: model.id.to_owned(), framework, ..plain.clone() }));
     }
     let mut cut = Project {
         model: "llama-3.1-405b".to_owned(),

@@ -34,6 +34,53 @@ pub(super) fn accelerate_fsdp(job: &Job<'_>) -> Recipe {
     out.file("accelerate.yaml")
 }
 
+/// LLaMA-Factory's name for the way a family's chats are written, by how an id begins; longer beginnings come first
+/// (`src/llamafactory/data/template.py`).
+const TEMPLATES: [(&str, &str); 38] = [
+    ("qwen3.5", "qwen3_5"),
+    ("qwen3.6", "qwen3_6"),
+    ("qwen3-vl", "qwen3_vl"),
+    ("qwen3", "qwen3"),
+    ("qwen2.5-vl", "qwen2_vl"),
+    ("qwen2-vl", "qwen2_vl"),
+    ("qwen", "qwen"),
+    ("llama-3.2-11b-vision", "mllama"),
+    ("llama-3.2-90b-vision", "mllama"),
+    ("llama-4", "llama4"),
+    ("llama-3", "llama3"),
+    ("llama-2", "llama2"),
+    ("mixtral", "mistral"),
+    ("mistral", "mistral"),
+    ("gemma-3n", "gemma3n"),
+    ("gemma-3", "gemma3"),
+    ("gemma-4", "gemma4"),
+    ("gemma-2", "gemma2"),
+    ("gemma", "gemma"),
+    ("phi-4-mini", "phi4_mini"),
+    ("phi-4", "phi4"),
+    ("phi-3", "phi"),
+    ("yi", "yi"),
+    ("glm-4v", "glm4v"),
+    ("glm-4", "glm4"),
+    ("deepseek-v3", "deepseek3"),
+    ("deepseek", "deepseek"),
+    ("gpt-oss", "gpt_oss"),
+    ("internlm2", "intern2"),
+    ("internvl", "intern_vl"),
+    ("minicpm-v", "minicpm_v"),
+    ("minicpm-llama3-v", "minicpm_v"),
+    ("llava-1.5", "llava"),
+    ("llava-1.6-mistral", "llava_next_mistral"),
+    ("llava-1.6", "llava_next"),
+    ("paligemma", "paligemma"),
+    ("smollm2", "smollm2"),
+    ("falcon", "falcon"),
+];
+
+fn template(id: &str) -> &'static str {
+    TEMPLATES.iter().find(|(begins, _)| id.starts_with(begins)).map_or("default", |(_, template)| template)
+}
+
 /// `llamafactory-cli train` (LLaMA-Factory, `examples/train_lora` and its neighbours).
 pub(super) fn llama_factory(job: &Job<'_>) -> Recipe {
     let p = job.project;
@@ -67,7 +114,7 @@ pub(super) fn llama_factory(job: &Job<'_>) -> Recipe {
         }
     }
     out.pair("dataset", "my_data")
-        .pair("template", "default")
+        .pair("template", template(job.model.id))
         .pair("cutoff_len", p.sequence)
         .pair("output_dir", "out")
         .pair("per_device_train_batch_size", p.micro_batch)

@@ -153,6 +153,9 @@ def llama_factory_yaml(folder, path):
     config = tool("yaml").safe_load(path.read_text())
     config.pop("deepspeed", None)
     machine_without_cards()
+    # Read from its source: importing it would want every library for sound and film.
+    source = pathlib.Path(tool("llamafactory").__file__).parent / "data" / "template.py"
+    assert f'name="{config["template"]}"' in source.read_text(), f"LLaMA-Factory has no template {config['template']}"
     # Its own checks ask for cards and installed extras; the arguments alone are read here.
     kinds = parser._TRAIN_ARGS
     given = tool("transformers").HfArgumentParser(kinds).parse_dict(config, allow_extra_keys=False)
