@@ -77,13 +77,14 @@ pub fn several(project: &Project, gpu: &Gpu, count: u32, catalog: &Catalog) -> R
     let set = if own { settle(&engine, project, gpu).ok().map(|(settled, _)| settled.hardware.sharding) } else { None };
     let copies_only = !divides(project);
     let language = project.language(catalog);
+    let per_machine = on(project, gpu, count, Sharding::Ddp).hardware.per_machine();
     let mut sharings = Vec::new();
     let also = (own && !WAYS.contains(&project.hardware.sharding)).then_some(project.hardware.sharding);
     for sharding in WAYS.into_iter().chain(also.filter(|s| *s != Sharding::Auto)) {
         // States of adapters are too small for dividing them alone to gain anything.
         let idle = project.method.is_adapter() && matches!(sharding, Sharding::Zero1 | Sharding::Zero2);
-        // Only transformers lays a language model out by layers.
-        let by_layers = sharding == Sharding::DeviceMap && language.is_none();
+        // Only language models are laid out by layers, by one program, which cannot leave its machine.
+        let by_layers = sharding == Sharding::DeviceMap && (language.is_none() || count > per_machine);
         if idle || by_layers || (copies_only && sharding != Sharding::Ddp) {
             continue;
         }
@@ -109,7 +110,6 @@ pub fn several(project: &Project, gpu: &Gpu, count: u32, catalog: &Catalog) -> R
             project: there,
         });
     }
-    let per_machine = on(project, gpu, count, Sharding::Ddp).hardware.per_machine();
     let used = project.hardware.parallel.on(count).model();
     let wanted = project.hardware.parallel.model();
     let smallest = if Need::of(&alone).fits(gpu.usable) { Some(1) } else { smallest_count(project, gpu, catalog) };

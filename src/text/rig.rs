@@ -197,16 +197,20 @@ pub fn circuits(lang: Lang, rig: &Rig, here: &[Circuit]) -> Option<String> {
     if carrying.is_empty() {
         return None;
     }
-    let names: Vec<&str> = carrying.iter().map(|c| circuit(*c).text(lang)).collect();
-    let names = names.join(lang.pick("、", ", "));
-    let fits = here.iter().any(|c| carrying.contains(c));
-    Some(if fits {
+    let listed = |circuits: &mut dyn Iterator<Item = &Circuit>| {
+        circuits.map(|c| circuit(*c).text(lang)).collect::<Vec<_>>().join(lang.pick("、", ", "))
+    };
+    let own = here.iter().find(|c| carrying.contains(c));
+    Some(if let Some(own) = own {
+        let others = listed(&mut carrying.iter().filter(|c| *c != own));
+        let own = circuit(*own).text(lang);
         say!(
             lang,
-            "一路就够：{names}。别和空调、热水器共用一路。",
-            "One circuit does: {names}. Nothing else large on the same one."
+            "{own} 一路就够（{others} 也行）。别和空调、热水器共用一路。",
+            "{own}: one circuit does ({others} would too). Nothing else large on the same one."
         )
     } else {
+        let names = listed(&mut carrying.iter());
         let own = here.last().map_or("", |c| circuit(*c).text(lang));
         say!(
             lang,
