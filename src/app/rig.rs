@@ -7,6 +7,7 @@ use super::several::card;
 use crate::advise::rig::{circuits, disk, rig};
 use crate::advise::{electricity, rent_or_buy};
 use crate::catalog::Gpu;
+use crate::project::CARDS_PER_MACHINE;
 use crate::text::{self, Lang, rig as say};
 use leptos::prelude::*;
 
@@ -33,6 +34,10 @@ fn drawn(page: Page, lang: Lang) -> AnyView {
         let Some(found) = rig(gpu, count, host) else {
             return view! { <p>{say::UNKNOWN_POWER.text(lang)}</p> }.into_any();
         };
+        // A module of a server, or several machines of them: there is no list to tick off at home.
+        if count > CARDS_PER_MACHINE || rig(gpu, 1, host).is_some_and(|one| one.not_at_home) {
+            return view! { <p data-testid="rig-rent">{say::not_at_home(lang)}</p> }.into_any();
+        }
         let circuit = say::circuits(lang, &found, circuits(p));
         let mut lines: Vec<(&'static str, String)> =
             found.checks.iter().chain([&disk(p, page.catalog)]).filter_map(|c| say::check(lang, c)).collect();
