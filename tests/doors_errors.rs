@@ -419,6 +419,8 @@ fn texts_that_only_speak_of_it_are_no_errors() {
         "Lorem ipsum dolor sit amet",
         "try:\n    train()\nexcept torch.cuda.OutOfMemoryError:\n    batch //= 2\n",
         "# lower this if you run out of memory\nbatch_size: 4\nlearning_rate: 1e-4\nnum_train_epochs: 3\n",
+        "batch_size: 4  # reduce if out of memory\nlr: 1e-4\n",
+        "try:\n    step()\nexcept RuntimeError as e:\n    if 'out of memory' in str(e):\n        print('out of memory, skipping')\n",
         "{\"architectures\": [\"LlamaForCausalLM\"], \"hidden_size\": 4096}",
     ] {
         let reading = read(text, Hints::pasted(&catalog));

@@ -169,7 +169,7 @@ fn at_place(text: &Text, at: usize, sign: &str, memory: Option<Memory>) -> Optio
     // A text without line ends is no line.
     let near =
         if line.small.len() > 2000 { around.get(..lead.len() + sign.len()).unwrap_or_default() } else { line.small };
-    if is_code(near) || !speaks_of_error(near, &message, lead) {
+    if is_code(near, sign) || !speaks_of_error(near, &message, lead) {
         return None;
     }
     let memory = whose(memory, sign, lead, &message);
@@ -227,9 +227,12 @@ fn last_line(lead: &str) -> &str {
 }
 
 /// A comment or a line of a program that speaks of such errors.
-fn is_code(line: &str) -> bool {
+fn is_code(line: &str, sign: &str) -> bool {
     let line = line.trim_start_matches(['|', ' ', '>']);
-    line.starts_with('#') || line.starts_with("except ") || line.starts_with("//") || line.starts_with("if ")
+    let before = line.split(sign).next().unwrap_or_default();
+    let begins = ["#", "except ", "//", "if ", "elif ", "raise ", "\"\"\"", "--"];
+    let within = [" #", " //", "print(", "logger.", "logging.", "warn(", "echo ", "in str("];
+    begins.iter().any(|start| line.starts_with(start)) || within.iter().any(|word| before.contains(word))
 }
 
 /// Whether somebody reports an error there, instead of talking about it.
