@@ -17,7 +17,7 @@ const SHOWN: usize = 256 << 10;
 /// What was brought in, and what was read from it.
 #[derive(Clone, Copy)]
 pub(super) struct Door {
-    page: Page,
+    page: StoredValue<Page>,
     dialog: NodeRef<Dialog>,
     /// As pasted.
     text: RwSignal<String>,
@@ -31,13 +31,17 @@ pub(super) struct Door {
 impl Door {
     fn new(page: Page) -> Self {
         Self {
-            page,
+            page: StoredValue::new(page),
             dialog: NodeRef::new(),
             text: RwSignal::default(),
             file: RwSignal::default(),
             reading: RwSignal::default(),
             silent: RwSignal::default(),
         }
+    }
+
+    fn page(self) -> Page {
+        self.page.get_value()
     }
 
     /// Shows it.
@@ -57,14 +61,14 @@ impl Door {
     fn take(self, text: String) {
         self.silent.set(false);
         self.file.set(String::new());
-        self.reading.set(read(&text, Hints::pasted(self.page.catalog)));
+        self.reading.set(read(&text, Hints::pasted(self.page().catalog)));
         self.text.set(text);
     }
 
     /// Reads a file, or as much of it as was brought.
     fn take_file(self, name: &str, bytes: &[u8]) {
         self.silent.set(false);
-        self.reading.set(read_file(bytes, Hints { name, catalog: self.page.catalog }));
+        self.reading.set(read_file(bytes, Hints { name, catalog: self.page().catalog }));
         let text = std::str::from_utf8(bytes).ok().filter(|text| text.len() <= SHOWN && !text.contains('\0'));
         self.text.set(text.unwrap_or_default().to_string());
         self.file.set(name.to_string());
@@ -73,7 +77,7 @@ impl Door {
 
     /// Reads what was pasted beside every field; leaves alone what nothing here knows.
     fn pasted(self, text: String) -> bool {
-        let known = !read(&text, Hints::pasted(self.page.catalog)).is_empty();
+        let known = !read(&text, Hints::pasted(self.page().catalog)).is_empty();
         if known {
             self.take(text);
             self.open();
@@ -94,13 +98,13 @@ impl Door {
 
     /// Puts a changed project into the form, with the way back.
     fn fill(self, after: Project) {
-        let before = self.page.project.get_untracked();
+        let before = self.page().project.get_untracked();
         if before != after {
             let found: Vec<Field> = self.reading.with_untracked(|r| r.found.iter().filter_map(Found::field).collect());
             let changed = found.into_iter().map(|field| (field, fields::get(&after, field)));
             let changed = changed.filter(|(field, value)| fields::get(&before, *field) != *value).collect();
-            self.page.apply_fix(Vec::new(), after);
-            self.page.pasted.set(changed);
+            self.page().apply_fix(Vec::new(), after);
+            self.page().pasted.set(changed);
         }
         self.close();
     }
@@ -150,7 +154,7 @@ pub(super) fn Entry() -> AnyView {
 
 /// What opens: a place for text, and below it what was read.
 fn room(door: Door) -> AnyView {
-    let page = door.page;
+    let page = door.page();
     let named = move || door.file.get();
     view! {
         <dialog node_ref=door.dialog class="sharing door-room" data-testid="door-room" aria-labelledby="door-title">

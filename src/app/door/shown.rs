@@ -14,7 +14,7 @@ const MOST_UNKNOWN: usize = 40;
 
 /// The reading of the moment.
 pub(super) fn reading(door: Door) -> AnyView {
-    let lang = door.page.lang.get();
+    let lang = door.page().lang.get();
     door.reading.with(|reading| {
         let nothing = reading.is_empty() && reading.unknown.is_empty();
         if nothing && door.text.with(|text| text.trim().is_empty()) && door.file.with(String::is_empty) {
@@ -26,7 +26,7 @@ pub(super) fn reading(door: Door) -> AnyView {
             <h3 data-testid="door-kind">{kind}{what.map(|what| lang.pick("：", ": ").to_string() + what)}</h3>
             {(reading.kind == TextKind::Unknown).then(|| view! { <p class="quiet">{labels::DOOR_NOTHING.text(lang)}</p> })}
             {reading.error.as_ref().map(|error| error_view(door, lang, error))}
-            {lines(doors::cards(lang, &reading.cards, door.page.catalog))}
+            {lines(doors::cards(lang, &reading.cards, door.page().catalog))}
             {notes(door, lang, reading)}
             {settings(door, lang, reading)}
             {unknown(lang, reading)}
@@ -41,7 +41,7 @@ fn lines(lines: Vec<String>) -> AnyView {
 
 /// The explanation of an error.
 fn error_view(door: Door, lang: Lang, error: &MemoryError) -> AnyView {
-    let explained = door.page.project.with(|project| oom::explain(error, project, door.page.catalog));
+    let explained = door.page().project.with(|project| oom::explain(error, project, door.page().catalog));
     let causes = explained.causes.iter().map(|cause| view! { <li>{explained::cause(lang, *cause)}</li> }.into_any());
     let first = explained.first.iter().map(|first| {
         let (what, code) = explained::first(*first);
@@ -68,14 +68,14 @@ fn error_view(door: Door, lang: Lang, error: &MemoryError) -> AnyView {
 
 /// Cards to choose from, each a click.
 fn choices(door: Door, lang: Lang, title: &str, ids: &[impl AsRef<str>]) -> AnyView {
-    let catalog = door.page.catalog;
+    let catalog = door.page().catalog;
     let button = |id: &str| {
         let gpu = catalog.gpu(id)?;
         let id = gpu.id;
         let choose = move || {
-            let mut after = door.page.project.get_untracked();
+            let mut after = door.page().project.get_untracked();
             if fields::set(&mut after, Field::Gpu, id, catalog).is_ok() {
-                door.page.apply_fix(Vec::new(), after);
+                door.page().apply_fix(Vec::new(), after);
             }
         };
         let name = text::card_called(lang, gpu);
@@ -91,7 +91,7 @@ fn choices(door: Door, lang: Lang, title: &str, ids: &[impl AsRef<str>]) -> AnyV
 
 fn notes(door: Door, lang: Lang, reading: &Reading) -> AnyView {
     let note = |note: &Note| {
-        let sentence = doors::note(lang, note, door.page.catalog);
+        let sentence = doors::note(lang, note, door.page().catalog);
         match note {
             Note::OneOf(_, ids) => choices(door, lang, &sentence, ids),
             _ => view! { <p>{sentence}</p> }.into_any(),
@@ -106,7 +106,7 @@ fn settings(door: Door, lang: Lang, reading: &Reading) -> AnyView {
     if reading.found.is_empty() {
         return ().into_any();
     }
-    let page = door.page;
+    let page = door.page();
     let before = page.project.get();
     let (after, refused) = reading.apply(&before, page.catalog);
     let row = |found: &Found| {
