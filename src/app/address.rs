@@ -43,7 +43,10 @@ pub(super) fn settle(page: Page) {
     let embedded = frame.embed;
     page.frame.set_value(frame);
     page.unread.set(Vec::new());
-    let remembered = || stored(PROJECT_KEY).filter(|_| !embedded).map(|text| Link::new("", &text));
+    let remembered = || {
+        let link = stored(PROJECT_KEY).filter(|_| !embedded).map(|text| Link::new("", &text));
+        link.filter(|link| names_a_model(page, link))
+    };
     let _ = open(page, &link) || open(page, &saved) || remembered().is_some_and(|link| open(page, &link));
 }
 
@@ -134,6 +137,12 @@ fn open(page: Page, link: &Link) -> bool {
         page.open(project);
     }
     link.tells()
+}
+
+/// What was stored by another version, or by another program, may make no project.
+fn names_a_model(page: Page, link: &Link) -> bool {
+    let project = link.project(usual_currency(page.lang.get_untracked()), page.catalog);
+    project.is_some_and(|(p, _)| !p.model.is_empty() || p.custom.is_some() || p.network.is_some())
 }
 
 fn saved() -> Link {

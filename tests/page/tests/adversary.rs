@@ -1,0 +1,195 @@
+//! The browser and other people's texts as adversaries: storage that lies or is full, two tabs, ten thousand edits, two
+//! ways to write a number, code where a name is expected, messages from a page that means harm.
+#![cfg(not(target_arch = "wasm32"))]
+
+use page_tests::{Language, Page, Window};
+use serde_json::json;
+
+/// Where the page keeps the last project.
+const KEY: &str = "enough-gpu.project";
+
+#[test]
+#[ignore = "needs the built page: cargo xtask test"]
+fn storage_that_lies_is_passed_over() {
+    let page = Page::open("lying-storage", Language::English, Window::DESKTOP);
+    let head = page.text("@answer-head");
+    for text in [
+        "",
+        "\u{0}\u{ffff}",
+        "{\"version\":99,\"project\":{\"model\":[]}}",
+        "model=no-such-model&batch=-1&future-key=1&version=9",
+        "%%%&&&===###",
+        "<script>window.hacked = 1</script>",
+        &"batch=1&".repeat(5000),
+    ] {
+        page.script_with(
+            "for (const k of Object.keys(localStorage)) localStorage.setItem(k, arguments[0])",
+            vec![json!(text)],
+        );
+        page.script_with(&format!("localStorage.setItem('{KEY}', arguments[0])"), vec![json!(text)]);
+        page.go("");
+        page.reload();
+        page.text("@answer-head");
+        page.type_into("@input-micro-batch", "3");
+        page.wait("the link follows", || page.link().contains("batch=3").then_some(()));
+        assert_eq!(page.script("return window.hacked"), json!(null), "{text}");
+    }
+    assert!(!head.is_empty());
+    page.was_quiet();
+}
+
+#[test]
+#[ignore = "needs the built page: cargo xtask test"]
+fn storage_that_is_full_is_no_matter() {
+    let page = Page::blank("full-storage", Language::English, Window::DESKTOP);
+    let full = "Storage.prototype.setItem = () => { throw new DOMException('full', 'QuotaExceededError'); }";
+    page.chromium("Page.addScriptToEvaluateOnNewDocument", &json!({ "source": full }));
+    page.go("");
+    let before = page.text("@answer-detail");
+    page.type_into("@input-micro-batch", "7");
+    page.wait_for_change("@answer-detail", &before);
+    page.click("@lang-zh");
+    page.wait_for_text("h1", "显卡够用吗");
+    page.was_quiet();
+}
+
+/// Another tab writes its own project; this one keeps what is on its screen.
+#[test]
+#[ignore = "needs the built page: cargo xtask test"]
+fn two_tabs_leave_each_other_alone() {
+    let page = Page::open_at("two-tabs", Language::English, Window::DESKTOP, "#preset=gongbi-lora-sdxl&have=rtx-4090");
+    page.type_into("@input-micro-batch", "5");
+    page.wait("the link follows", || page.link().contains("batch=5").then_some(()));
+    let detail = page.text("@answer-detail");
+    let other = "const frame = document.createElement('iframe'); document.body.append(frame);
+        const store = (frame.contentWindow || window).localStorage;
+        store.setItem(arguments[0], 'preset=mnist'); frame.remove();
+        window.dispatchEvent(new StorageEvent('storage', { key: arguments[0], newValue: 'preset=mnist', storageArea: localStorage }));";
+    page.script_with(other, vec![json!(KEY)]);
+    assert_eq!(page.value("@input-micro-batch"), "5");
+    assert_eq!(page.text("@answer-detail"), detail);
+    page.type_into("@input-micro-batch", "6");
+    page.wait("the link follows", || page.link().contains("batch=6").then_some(()));
+    assert!(page.link().contains("gongbi-lora-sdxl"), "{}", page.link());
+    page.was_quiet();
+}
+
+#[test]
+#[ignore = "needs the built page: cargo xtask test"]
+fn ten_thousand_edits_end_where_the_last_one_says() {
+    // Beyond the time that a script is given: a hundred at a time.
+    let page = Page::open_at("edits", Language::English, Window::DESKTOP, "#preset=mnist&have=rtx-4090");
+    for hundred in 0..100 {
+        page.script_with(
+            "const input = document.querySelector(\"[data-testid='input-micro-batch']\");
+             const set = Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, 'value').set;
+             for (let n = 1; n <= 100; n++) {
+               set.call(input, String((arguments[0] * 100 + n) % 997 + 1));
+               input.dispatchEvent(new Event('input', { bubbles: true }));
+             }",
+            vec![json!(hundred)],
+        );
+    }
+    let last = (10_000 % 997 + 1).to_string();
+    assert_eq!(page.value("@input-micro-batch"), last);
+    page.wait("the link follows", || page.link().contains(&format!("batch={last}")).then_some(()));
+    let detail = page.text("@answer-detail");
+    page.reload();
+    page.wait_for_text("@answer-detail", &detail);
+    page.was_quiet();
+}
+
+#[test]
+#[ignore = "needs the built page: cargo xtask test"]
+fn a_comma_and_a_point_mean_the_same() {
+    for language in Language::ALL {
+        let page = Page::open(&format!("comma-{language:?}").to_lowercase(), language, Window::DESKTOP);
+        for text in ["2.5", "2,5", "２．５"] {
+            page.type_into("@input-epochs", text);
+            page.wait(&format!("{text} is understood"), || page.link().contains("epochs=2.5").then_some(()));
+            assert_eq!(page.value("@input-epochs"), text, "what was typed is kept");
+            page.type_into("@input-epochs", "7");
+            page.wait("7 is understood", || page.link().contains("epochs=7").then_some(()));
+        }
+        page.was_quiet();
+    }
+}
+
+/// Code in every place that takes a text: it is shown as the text it is, and nothing of it runs.
+#[test]
+#[ignore = "needs the built page: cargo xtask test"]
+fn code_is_a_text_like_any_other() {
+    const CODE: &str = "<img src=x onerror='window.hacked=1'><script>window.hacked=1</script>";
+    let hacked = |page: &Page| page.script("return window.hacked");
+    let encoded: String = CODE.bytes().map(|byte| format!("%{byte:02X}")).collect();
+    for key in ["model", "preset", "have", "batch", "lang", "lock", "no-such-key"] {
+        let page =
+            Page::open_at(&format!("code-{key}"), Language::English, Window::DESKTOP, &format!("#{key}={encoded}"));
+        page.text("@answer-head");
+        assert_eq!(hacked(&page), json!(null), "{key}");
+        assert_eq!(page.count("img[src=x]"), 0, "{key}");
+        page.was_quiet();
+    }
+    let page = Page::open("code-typed", Language::English, Window::DESKTOP);
+    for field in ["model", "gpu", "preset", "micro-batch", "epochs"] {
+        page.type_into(&format!("@input-{field}"), CODE);
+        page.press(&format!("@input-{field}"), "\u{e004}");
+        assert_eq!(page.value(&format!("@input-{field}")), CODE, "{field}: what was typed is kept");
+        assert_eq!((hacked(&page), page.count("img[src=x]")), (json!(null), 0), "{field}");
+    }
+    page.was_quiet();
+}
+
+/// The page listens to nobody: messages of a host that means harm change nothing.
+#[test]
+#[ignore = "needs the built page: cargo xtask test"]
+fn messages_from_others_change_nothing() {
+    let page = Page::open_at("messages", Language::English, Window::DESKTOP, "#preset=gongbi-lora-sdxl&have=rtx-4090");
+    let head = page.text("@answer-head");
+    page.script(
+        "for (const data of [
+            'preset=mnist', '#preset=mnist', { project: 'preset=mnist' }, { type: 'enough-gpu', height: -1 },
+            { type: 'setProject', model: '<script>window.hacked=1</script>' }, new ArrayBuffer(1 << 20), null,
+        ]) window.postMessage(data, '*');",
+    );
+    page.type_into("@input-micro-batch", "4");
+    page.wait("the link follows", || page.link().contains("batch=4").then_some(()));
+    let link = page.link();
+    assert!(link.contains("preset=gongbi-lora-sdxl") && link.contains("have=rtx-4090"), "{link}");
+    assert_eq!(page.script("return window.hacked"), json!(null));
+    assert!(!head.is_empty());
+    page.was_quiet();
+}
+
+/// A policy that forbids wasm: a sentence instead of an empty page.
+#[test]
+#[ignore = "needs the built page: cargo xtask test"]
+fn a_policy_against_wasm_is_told() {
+    let page = Page::blank("no-wasm", Language::English, Window::DESKTOP);
+    // What `script-src` without `'wasm-unsafe-eval'` does to every way of compiling.
+    let forbid = "const no = () => { throw new WebAssembly.CompileError('Refused to compile: violates the policy'); };
+        WebAssembly.Module = no; WebAssembly.compile = async () => no(); WebAssembly.instantiate = async () => no();
+        WebAssembly.compileStreaming = async () => no(); WebAssembly.instantiateStreaming = async () => no();";
+    page.chromium("Page.addScriptToEvaluateOnNewDocument", &json!({ "source": forbid }));
+    page.go("");
+    page.wait_for_text("@failure", "violates the policy");
+    page.wait_for_text("body", "Rules of thumb");
+    page.picture("no-wasm");
+}
+
+/// A page that reads from right to left around the compact form leaves it as it is.
+#[test]
+#[ignore = "needs the built page: cargo xtask test"]
+fn a_page_from_right_to_left_leaves_the_frame_alone() {
+    let host = "<!doctype html><html dir=rtl lang=ar><body style='zoom:1.25'><iframe src='index.html?embed=1&lang=en\
+                #preset=gongbi-lora-sdxl&have=rtx-4090' width=420 height=560></iframe></body></html>";
+    let page = Page::beside("rtl", Language::English, Window::DESKTOP, &[("host.html", host)]);
+    page.go("host.html");
+    page.enter("iframe");
+    page.text("@answer-head");
+    let direction = page.script("return getComputedStyle(document.body).direction");
+    assert_eq!(direction, json!("ltr"));
+    let wide = page.script("return document.documentElement.scrollWidth - document.documentElement.clientWidth");
+    assert_eq!(wide, json!(0));
+    page.leave();
+}
