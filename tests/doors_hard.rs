@@ -181,6 +181,7 @@ fn a_megabyte_is_read_at_once() {
         let start = Instant::now();
         let _ = read(text, hints);
         let took = start.elapsed();
+        println!("{took:>9.1?}  {:?}", text.chars().take(30).collect::<String>());
         if took > limit {
             let _ = write!(slow, "{:?}...: {took:?}\n", text.chars().take(30).collect::<String>());
         }

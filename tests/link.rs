@@ -69,6 +69,18 @@ fn links_mean_what_they_meant() {
                 ("desktop", "on"),
             ],
         ),
+        (
+            "model=custom&layers=30&hidden=1280&heads=20&kv-heads=4&intermediate=3840&vocab=64000&like=qwen3-8b&head-dim=128&tied=off",
+            &[("model", "custom"), ("layers", "30"), ("kv-heads", "4"), ("vocab", "64000")],
+        ),
+        (
+            "model=custom&layers=16&hidden=2048&like=olmoe-1b-7b&experts=64&experts-per-token=8&expert-width=1024",
+            &[("model", "custom"), ("hidden", "2048")],
+        ),
+        (
+            "model=network&params=62006&outputs=11246&trained-params=850&widest=4704&macs=658281&batch=64",
+            &[("model", "network"), ("params", "62006"), ("outputs", "11246"), ("batch", "64")],
+        ),
     ] {
         let (project, unread) = Link::new("", link).project(Currency::Usd, &catalog).expect(link);
         assert_eq!(unread, [], "{link}");
@@ -134,8 +146,27 @@ fn no_text_breaks_it() {
                 .map(String::from),
         )
         .chain(
-            ["lock", "lang", "embed", "tied", "on", "custom", "none", ",", " ", "9", "99999999999999999999"]
-                .map(String::from),
+            [
+                "lock",
+                "lang",
+                "embed",
+                "tied",
+                "like",
+                "head-dim",
+                "experts",
+                "macs",
+                "network",
+                "measured",
+                "meter",
+                "on",
+                "custom",
+                "none",
+                ",",
+                " ",
+                "9",
+                "99999999999999999999",
+            ]
+            .map(String::from),
         )
         .collect();
     let mut dice = Dice(7);

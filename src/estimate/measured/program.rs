@@ -182,13 +182,17 @@ impl Planned {
             + overhead::communication(project.hardware.count)
             + overhead::desktop(project);
         let needed = allocated + allocated.scale(SLACK);
-        parts[Part::Overhead as usize] = needed - allocated + outside;
+        // Workspaces of very large batches are more than the slack; what is allocated is reserved, and on the card.
+        let counted = allocated + self.workspaces(&r);
+        let reserved = needed.max(counted);
+        let card = (needed + outside).max(reserved);
+        parts[Part::Overhead as usize] = card - allocated;
         let (attention, loss, optimizer_impl) = stack::resolved(&self.config);
         Ok(MemoryEstimate {
             parts,
-            allocated: allocated + self.workspaces(&r),
-            reserved: needed,
-            card: needed + outside,
+            allocated: counted,
+            reserved,
+            card,
             band: if self.count > 1 { 0.14 } else { 0.1 },
             moment: moment(r.phase),
             largest: r.largest_at_peak,
