@@ -35,7 +35,7 @@ const DESKTOP_INPUT: f64 = 2.5;
 /// Bytes per second of an optimizer step on the processor (two channels of DDR5; servers have more).
 const HOST_MEMORY_RATE: f64 = 50e9;
 
-/// Bytes per second of an NVMe disk of PCIe 4.0 with four lanes, there and back (memory: 7 GB/s to read, 5 to write).
+/// Bytes per second of an `NVMe` disk of PCIe 4.0 with four lanes, there and back (memory: 7 GB/s to read, 5 to write).
 const NVME_RATE: f64 = 6e9;
 
 /// Part of those copies that the work waits for all the same: the first block, and pauses between (judgement).

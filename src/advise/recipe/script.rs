@@ -44,7 +44,7 @@ pub(super) fn trainer(job: &Job<'_>) -> Recipe {
     if scratch {
         names.push("AutoConfig");
     }
-    sort(&mut names, |a, b| a.cmp(b));
+    sort(&mut names, Ord::cmp);
     import(&mut out, "transformers", &names);
     arguments(job, &mut out);
     model(job, class, scratch, &mut out);
