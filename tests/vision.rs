@@ -196,6 +196,24 @@ fn classifiers_of_timm() {
 }
 
 #[test]
+fn pictures_and_texts() {
+    // `CLIPModel` of transformers 5.24 with its loss, SGD with momentum: pictures, autocast, parameters, peak in bytes.
+    let cases = [
+        ("clip-b-32", 16, false, 151_277_313, 2_449_827_840_u64),
+        ("clip-b-32", 16, true, 151_277_313, 2_214_889_472),
+        ("clip-l-14", 4, true, 427_616_513, 5_775_888_896),
+    ];
+    for (id, pictures, half, parameters, peak) in cases {
+        let config = config(pictures, half);
+        let program = vision(id, Pictures::square(224), &config).unwrap();
+        assert_eq!(program.parameters(), parameters, "{id}");
+        let got = run(&program, &config, Walk::Full);
+        let off = got.peak.0 as f64 / peak as f64 - 1.0;
+        assert!(off.abs() < 0.005, "{id}, autocast {half}: {} bytes, traced {peak}", got.peak.0);
+    }
+}
+
+#[test]
 fn regnets_have_their_sizes() {
     let catalog = Catalog::bundled();
     for model in catalog.models.iter().filter(|m| m.id.starts_with("regnety") || m.id.ends_with("-cifar")) {

@@ -19,7 +19,6 @@ const ALIASES: &[(&str, &str)] = &[
     ("vitb16", "vit-b-16"),
     ("vitl16", "vit-l-16"),
     ("vitbasepatch16384", "vit-b-16-384"),
-    ("deit3basepatch16224", "deit-b-16"),
     ("deit3smallpatch16224", "deit-s-16"),
     ("vitso400m14siglip384", "siglip-so400m-14-384"),
     ("retinanetr18", "retinanet-r18-fpn"),

@@ -17,6 +17,7 @@ const THREADS: &[(&str, [u64; 3])] = &[
     ("modelscope/ms-swift", [0, 250, 3_330]),
     ("ultralytics/ultralytics", [640, 7_250, 19_700]),
     ("pytorch/torchtitan", [0, 20, 930]),
+    ("facebookresearch/MetaCLIP", [0, 20, 60]),
     ("tloen/alpaca-lora", [0, 700, 700]),
     ("tatsu-lab/stanford_alpaca", [0, 320, 330]),
 ];

@@ -1,5 +1,6 @@
 //! Vision networks as programs, by their ids in the catalog.
 
+mod clip;
 mod dense;
 mod detection;
 mod inception;
@@ -79,8 +80,16 @@ impl Pictures {
 pub fn vision(id: &str, pictures: Pictures, config: &StepConfig) -> Option<Program> {
     let mut n = Layers::new(config);
     n.trained = !matches!(config.trained, Trained::Adapters(_) | Trained::Head);
-    let whole =
-        [plain::write, segmentation::write, detection::write, ssd::write, yolo::write, inception::write, sam::write];
+    let whole = [
+        plain::write,
+        segmentation::write,
+        detection::write,
+        ssd::write,
+        yolo::write,
+        inception::write,
+        sam::write,
+        clip::write,
+    ];
     let written = whole.iter().find_map(|write| write(&mut n, id, pictures)).or_else(|| {
         let classes = pictures.classes_or(1000);
         if let Some(net) = residual::network(id) {

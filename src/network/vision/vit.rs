@@ -13,6 +13,8 @@ pub(super) enum Attention {
     Module,
     /// Views of one projection (timm, OpenCLIP, transformers with fused projections).
     Views,
+    /// Three projections (transformers): autocast makes a copy of the input for each.
+    Apart,
 }
 
 /// A stack of encoder blocks on patches.
@@ -38,9 +40,13 @@ pub(super) struct Vit {
     pub(super) positions: bool,
     /// A learned number for each distance of two places, added to the scores of every head (`BEiT`).
     pub(super) relative: bool,
+    /// `x * sigmoid(1.702 x)` written out (CLIP).
+    pub(super) quick_gelu: bool,
+    /// A token sees those before it (CLIP's text).
+    pub(super) causal: bool,
 }
 
-const fn plain(patch: u64, width: u64, layers: u64, heads: u64) -> Vit {
+pub(super) const fn plain(patch: u64, width: u64, layers: u64, heads: u64) -> Vit {
     Vit {
         patch,
         width,
@@ -55,6 +61,8 @@ const fn plain(patch: u64, width: u64, layers: u64, heads: u64) -> Vit {
         first_norm: false,
         positions: true,
         relative: false,
+        quick_gelu: false,
+        causal: false,
     }
 }
 
@@ -85,6 +93,7 @@ pub(super) fn network(id: &str) -> Option<Vit> {
         "deit-b-16" => BASE,
         "beit-b-16" => beit(BASE),
         "beit-l-16" => beit(LARGE),
+        "deit3-b-16" => Vit { branch_scale: true, ..BASE },
         "deit3-l-16" => Vit { branch_scale: true, ..LARGE },
         "dinov2-s-14" | "dinov2-s-14-518" => dino(SMALL),
         "dinov2-b-14" | "dinov2-b-14-518" => dino(BASE),
@@ -144,7 +153,13 @@ pub(super) fn block(n: &mut Layers, x: Tensor, net: &Vit) -> Tensor {
     let x = n.b.add(x, attended);
     let normed = n.layer_norm(x, true, true);
     let inner = n.linear(normed, net.mlp, true, Role::Mlp);
-    let inner = n.act_tensor(inner, Act::Gelu);
+    let inner = if net.quick_gelu {
+        let scaled = n.b.scale(inner);
+        let gate = n.act_tensor(scaled, Act::Sigmoid);
+        n.b.mul(inner, gate)
+    } else {
+        n.act_tensor(inner, Act::Gelu)
+    };
     let out = n.linear(inner, net.width, true, Role::Mlp);
     n.b.touch(normed);
     let out = branch(n, out, net);
@@ -164,16 +179,24 @@ fn branch(n: &mut Layers, t: Tensor, net: &Vit) -> Tensor {
 
 fn attention(n: &mut Layers, x: Tensor, net: &Vit) -> Tensor {
     let width = net.width;
-    let joint = n.linear(x, 3 * width, net.qkv_bias, Role::Qkv);
+    let joint = |n: &mut Layers| n.linear(x, 3 * width, net.qkv_bias, Role::Qkv);
     let (q, k, v) = match net.attention {
+        Attention::Apart => {
+            let [q, k, v] = [Role::Query, Role::Key, Role::Value].map(|role| n.linear(x, width, net.qkv_bias, role));
+            (q, k, v)
+        }
         Attention::Module => {
+            let joint = joint(n);
             let apart = n.b.copy(joint, joint.rows, joint.cols);
             (n.b.slice(apart, width), n.b.slice(apart, width), n.b.slice(apart, width))
         }
-        Attention::Views => match n.b.split(joint, &[width, width, width]).as_slice() {
-            &[q, k, v] => (q, k, v),
-            _ => (joint, joint, joint),
-        },
+        Attention::Views => {
+            let joint = joint(n);
+            match n.b.split(joint, &[width, width, width]).as_slice() {
+                &[q, k, v] => (q, k, v),
+                _ => (joint, joint, joint),
+            }
+        }
     };
     let head = width / net.heads.max(1);
     let shape = Heads {
@@ -184,7 +207,7 @@ fn attention(n: &mut Layers, x: Tensor, net: &Vit) -> Tensor {
         queries: n.sequence,
         keys: n.sequence,
         by_head: false,
-        causal: false,
+        causal: net.causal,
         dropout: 0.0,
         softcap: false,
         upcast_softmax: false,
