@@ -239,8 +239,9 @@ const BOUNDS: &[(&str, Domain, Measure, f64)] = &[
     ("measured", Domain::Llm, Measure::Balanced, 85.0),
     // Goals: 90, 12, 35 and 85 %.
     ("measured", Domain::Vision, Measure::Estimated, 90.0),
-    ("measured", Domain::Vision, Measure::Median, 5.0),
-    ("measured", Domain::Vision, Measure::P90, 15.0),
+    ("measured", Domain::Vision, Measure::Median, 3.0),
+    ("measured", Domain::Vision, Measure::P90, 12.0),
+    ("measured", Domain::Vision, Measure::Balanced, 68.0),
     ("measured", Domain::Diffusion, Measure::Estimated, 95.0),
     ("measured", Domain::Diffusion, Measure::Median, 7.2),
     ("measured", Domain::Diffusion, Measure::P90, 33.0),
@@ -248,6 +249,9 @@ const BOUNDS: &[(&str, Domain, Measure, f64)] = &[
     ("measured", Domain::Audio, Measure::Estimated, 90.0),
     ("measured", Domain::Audio, Measure::Median, 5.0),
     ("measured", Domain::Audio, Measure::P90, 15.0),
+    ("measured", Domain::Audio, Measure::Balanced, 60.0),
+    ("measured", Domain::Other, Measure::Estimated, 100.0),
+    ("measured", Domain::Other, Measure::Median, 15.0),
 ];
 
 #[test]

@@ -237,7 +237,8 @@ fn project(
             LossKernel::Auto if framework == Framework::Torchtune => LossKernel::Upcast,
             loss => loss,
         },
-        micro_batch: sizes::tokens(row.text("micro_batch"))
+        micro_batch: measured_batch(row.text("note"))
+            .or_else(|| sizes::tokens(row.text("micro_batch")))
             .map_or(default_batch(row, framework, domain), |batch| (batch / cards.micro_batches).max(1)),
         accumulation: accumulation(row).max(accumulates(framework, &cards)),
         frozen_share: frozen_share(row.text("method")),
@@ -421,6 +422,11 @@ fn task(row: &Row<'_>, model: Option<&Model>, method: Method) -> LanguageTask {
     } else {
         LanguageTask::Auto
     }
+}
+
+/// The batch that a figure was read at, where the row gives the largest one and its note the script's.
+fn measured_batch(note: &str) -> Option<u64> {
+    note.split_once("script uses batch ").and_then(|(_, rest)| sizes::tokens(rest))
 }
 
 /// Micro-batches that a note gives as "grad accumulation 4"; where it says that small batches were added up to the total
