@@ -187,7 +187,7 @@ pub fn setting(lang: Lang, which: Field, value: &str) -> String {
     match fields::kind(which) {
         Kind::Choice => choice(lang, which, value).to_string(),
         Kind::Toggle => if value == "on" { both!("是", "yes") } else { both!("否", "no") }.text(lang).to_string(),
-        _ => value.parse::<f64>().map_or_else(|_| value.to_string(), super::numbers::plain),
+        _ => crate::units::decimal::read(value).map_or_else(|| value.to_string(), super::numbers::plain),
     }
 }
 

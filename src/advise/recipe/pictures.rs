@@ -125,7 +125,7 @@ pub(super) fn diffusers(job: &Job<'_>) -> Option<Recipe> {
         .option("resolution", p.image_side)
         .option("train_batch_size", p.micro_batch)
         .option("gradient_accumulation_steps", p.accumulation)
-        .option("num_train_epochs", p.epochs.ceil())
+        .option("num_train_epochs", (p.epochs.ceil() as u64))
         .option("learning_rate", job.rate())
         .option("mixed_precision", job.precision())
         .flag("gradient_checkpointing", job.recomputes())
@@ -176,7 +176,7 @@ pub(super) fn kohya(job: &Job<'_>) -> Option<Recipe> {
         .option("resolution", format!("{0},{0}", p.image_side))
         .option("train_batch_size", p.micro_batch)
         .option("gradient_accumulation_steps", p.accumulation)
-        .option("max_train_epochs", p.epochs.ceil())
+        .option("max_train_epochs", (p.epochs.ceil() as u64))
         .option("learning_rate", job.rate())
         .option("mixed_precision", job.precision())
         .option(
@@ -201,7 +201,7 @@ pub(super) fn kohya(job: &Job<'_>) -> Option<Recipe> {
     }
     if p.block_swap > 0.0 && family == "flux_" {
         // FLUX has 57 blocks, of which sd-scripts swaps 35 at the most.
-        command.option("blocks_to_swap", (p.block_swap * 57.0).round().min(35.0));
+        command.option("blocks_to_swap", (p.block_swap * 57.0).round().clamp(0.0, 35.0) as u32);
     }
     Some(command.recipe())
 }
@@ -223,7 +223,7 @@ pub(super) fn ultralytics(job: &Job<'_>) -> Recipe {
             "yolo {task} train model={}.pt data=data.yaml imgsz={} batch={batch} epochs={} amp={} device={devices}",
             job.model.id,
             p.image_side,
-            p.epochs.ceil(),
+            (p.epochs.ceil() as u64),
             if job.precision() == "no" { "False" } else { "True" },
         ))
         .file("run.sh")

@@ -119,7 +119,7 @@ pub(super) fn llama_factory(job: &Job<'_>) -> Recipe {
         .pair("output_dir", "out")
         .pair("per_device_train_batch_size", p.micro_batch)
         .pair("gradient_accumulation_steps", p.accumulation)
-        .pair("num_train_epochs", p.epochs)
+        .pair("num_train_epochs", crate::units::decimal::short(p.epochs))
         .pair("learning_rate", job.decimal_rate())
         .pair("optim", job.optimizer())
         .pair("bf16", job.precision() == "bf16")
@@ -169,7 +169,7 @@ pub(super) fn axolotl(job: &Job<'_>) -> Recipe {
         .pair("sequence_len", p.sequence)
         .pair("micro_batch_size", p.micro_batch)
         .pair("gradient_accumulation_steps", p.accumulation)
-        .pair("num_epochs", p.epochs.ceil())
+        .pair("num_epochs", (p.epochs.ceil() as u64))
         .pair("learning_rate", job.decimal_rate())
         .pair(
             "optimizer",
