@@ -125,7 +125,7 @@ pub(super) fn diffusers(job: &Job<'_>) -> Option<Recipe> {
         .option("resolution", p.image_side)
         .option("train_batch_size", p.micro_batch)
         .option("gradient_accumulation_steps", p.accumulation)
-        .option("num_train_epochs", (p.epochs.ceil() as u64))
+        .option("num_train_epochs", p.epochs.ceil() as u64)
         .option("learning_rate", job.rate())
         .option("mixed_precision", job.precision())
         .flag("gradient_checkpointing", job.recomputes())
@@ -176,7 +176,7 @@ pub(super) fn kohya(job: &Job<'_>) -> Option<Recipe> {
         .option("resolution", format!("{0},{0}", p.image_side))
         .option("train_batch_size", p.micro_batch)
         .option("gradient_accumulation_steps", p.accumulation)
-        .option("max_train_epochs", (p.epochs.ceil() as u64))
+        .option("max_train_epochs", p.epochs.ceil() as u64)
         .option("learning_rate", job.rate())
         .option("mixed_precision", job.precision())
         .option(
@@ -223,7 +223,7 @@ pub(super) fn ultralytics(job: &Job<'_>) -> Recipe {
             "yolo {task} train model={}.pt data=data.yaml imgsz={} batch={batch} epochs={} amp={} device={devices}",
             job.model.id,
             p.image_side,
-            (p.epochs.ceil() as u64),
+            p.epochs.ceil() as u64,
             if job.precision() == "no" { "False" } else { "True" },
         ))
         .file("run.sh")

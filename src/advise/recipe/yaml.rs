@@ -169,7 +169,7 @@ pub(super) fn axolotl(job: &Job<'_>) -> Recipe {
         .pair("sequence_len", p.sequence)
         .pair("micro_batch_size", p.micro_batch)
         .pair("gradient_accumulation_steps", p.accumulation)
-        .pair("num_epochs", (p.epochs.ceil() as u64))
+        .pair("num_epochs", p.epochs.ceil() as u64)
         .pair("learning_rate", job.decimal_rate())
         .pair(
             "optimizer",
