@@ -1,8 +1,9 @@
 //! Encoders: BERT and its kin, with the masked-language head.
 
 use super::builder::{Keep, Tensor, bytes};
-use super::language::{HIDDEN, Head, TABLE, activate, cross_entropy, norm};
+use super::language::{HIDDEN, TABLE, activate, norm};
 use super::layers::{Heads, Layers, Role};
+use super::loss::{Head, cross_entropy};
 use super::style::Style;
 use super::{Dtype, Program, Slot, StepConfig, Task, Trained};
 use crate::catalog::LanguageModel;

@@ -1,8 +1,9 @@
 //! Encoder-decoders: T5 with its relative position bias, BART.
 
 use super::builder::{Tensor, bytes};
-use super::language::{HIDDEN, Head, TABLE, activate, cross_entropy, norm};
+use super::language::{HIDDEN, TABLE, activate, norm};
 use super::layers::{Heads, Layers, Role};
+use super::loss::{Head, cross_entropy};
 use super::style::Style;
 use super::{AttentionKernel, Dtype, Program, Slot, StepConfig, Trained};
 use crate::catalog::LanguageModel;

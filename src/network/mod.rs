@@ -12,6 +12,7 @@ mod encoder;
 mod encoder_decoder;
 mod language;
 mod layers;
+mod loss;
 mod maps;
 mod mla;
 mod moe;

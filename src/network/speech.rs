@@ -1,8 +1,8 @@
 //! Speech models as programs, as transformers writes them: Whisper, wav2vec 2.0 and its kin.
 
 use super::builder::{Tensor, bytes};
-use super::language::{Head, cross_entropy};
 use super::layers::{Heads, Layers, Role};
+use super::loss::{Head, cross_entropy};
 use super::maps::{Act, Conv, Map};
 use super::{Dtype, Kind, NONE, Program, Slot, StepConfig, Trained};
 use crate::project::Checkpointing;

@@ -4,8 +4,9 @@
 //! one fused product makes queries, keys and values of both segments, and what a layer saw is kept for the next segment.
 
 use super::builder::{Kernel, Tensor, bytes};
-use super::language::{HIDDEN, Head, TABLE, activate, cross_entropy, norm};
+use super::language::{HIDDEN, TABLE, activate, norm};
 use super::layers::{Layers, Role};
+use super::loss::{Head, cross_entropy};
 use super::style::Style;
 use super::{Dtype, Program, Slot, StepConfig, Trained};
 use crate::catalog::LanguageModel;
