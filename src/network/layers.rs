@@ -711,3 +711,22 @@ pub(crate) struct Heads {
     /// `softmax(..., dtype=float32)`.
     pub(crate) upcast_softmax: bool,
 }
+
+impl Heads {
+    /// As many keys as queries have heads, laid out token by token, nothing masked, dropped or capped.
+    pub(crate) const fn dense(count: u64, head: u64, queries: u64, keys: u64) -> Self {
+        Self {
+            count,
+            key_count: count,
+            head,
+            value_head: head,
+            queries,
+            keys,
+            by_head: false,
+            causal: false,
+            dropout: 0.0,
+            softcap: false,
+            upcast_softmax: false,
+        }
+    }
+}

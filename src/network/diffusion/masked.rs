@@ -180,19 +180,7 @@ fn attention(n: &mut Layers, x: Tensor, source: Tensor, (queries, keys): (u64, u
     let q = n.linear(x, width, false, Role::Query);
     let k = n.linear(source, width, false, Role::Key);
     let v = n.linear(source, width, false, Role::Value);
-    let shape = Heads {
-        count: heads,
-        key_count: heads,
-        head: width / heads,
-        value_head: width / heads,
-        queries,
-        keys,
-        by_head: false,
-        causal: false,
-        dropout: 0.0,
-        softcap: false,
-        upcast_softmax: false,
-    };
+    let shape = Heads::dense(heads, width / heads, queries, keys);
     n.sequence = queries;
     let out = n.attention(q, k, v, shape, None);
     let out = n.linear(out, width, false, Role::AttentionOut);

@@ -4,6 +4,7 @@ use crate::network::Dtype;
 use crate::network::builder::{Keep, Tensor};
 use crate::network::layers::{Layers, Role};
 use crate::network::maps::Act;
+use crate::project::Checkpointing;
 
 /// Embedding of a time, a scale or a text: two linear layers with `SiLU` between.
 pub(super) fn embed(n: &mut Layers, x: Tensor, width: u64) -> Tensor {
@@ -30,4 +31,26 @@ pub(super) fn written_rms(n: &mut Layers, x: Tensor, group: u64, weighted: bool)
         None => n.b.cast(normed, x.dtype),
     };
     if group == x.cols { out } else { n.b.view(out, x.rows, x.cols) }
+}
+
+/// Blocks alike: checkpointed one by one, in pairs, or every other one ("selective" leaves every other stretch alone: in
+/// what order makes no difference to their sum). Where no gradient flows to the first it is written `apart`.
+pub(super) fn alike(n: &mut Layers, count: u64, apart: bool, checked: bool, block: &mut dyn FnMut(&mut Layers)) {
+    let first = if apart { count.min(1) } else { 0 };
+    for times in [first, count - first] {
+        let alone = if n.config.checkpointing == Checkpointing::Selective { times / 2 } else { 0 };
+        let together = if n.config.checkpointing == Checkpointing::Pairs { 2 } else { 1 };
+        let rest = times - alone;
+        for (times, checked, together) in
+            [(alone, false, 1), (rest / together, checked, together), (rest % together, checked, 1)]
+        {
+            if times > 0 {
+                n.b.repeat(times);
+                for _ in 0..together {
+                    block(n);
+                }
+                n.b.close(checked);
+            }
+        }
+    }
 }

@@ -324,19 +324,7 @@ fn attention(n: &mut Layers, x: Tensor, text: Option<Tensor>, queries: u64, keys
     let k = n.linear(source, width, false, Role::Key);
     let v = n.linear(source, width, false, Role::Value);
     let head = width / heads.max(1);
-    let shape = Heads {
-        count: heads,
-        key_count: heads,
-        head,
-        value_head: head,
-        queries,
-        keys,
-        by_head: false,
-        causal: false,
-        dropout: 0.0,
-        softcap: false,
-        upcast_softmax: false,
-    };
+    let shape = Heads::dense(heads, head, queries, keys);
     n.sequence = queries;
     let out = n.attention(q, k, v, shape, None);
     let out = n.linear(out, width, true, Role::AttentionOut);

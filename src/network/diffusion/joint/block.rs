@@ -115,18 +115,9 @@ fn attention(n: &mut Layers, net: &Joint, [q, k, v]: [Tensor; 3], tokens: u64) -
     let head = net.width / net.heads;
     n.sequence = tokens;
     let shape = Heads {
-        count: net.heads,
-        key_count: net.heads,
-        head,
-        value_head: head,
-        queries: tokens,
-        keys: tokens,
         // SD3 joins the streams after its heads are apart.
         by_head: !net.rotary && !net.skips_attention,
-        causal: false,
-        dropout: 0.0,
-        softcap: false,
-        upcast_softmax: false,
+        ..Heads::dense(net.heads, head, tokens, tokens)
     };
     let mask = net.masked.then(|| {
         n.b.take(MASK);

@@ -6,13 +6,12 @@ mod experts;
 mod networks;
 mod text;
 
-use super::parts::embed;
+use super::parts::{alike, embed};
 use super::{Latents, checkpointed, input_format, resident, squared_error};
 use crate::network::builder::{Tensor, bytes};
 use crate::network::layers::{Layers, Role};
 use crate::network::maps::Act;
 use crate::network::{Dtype, Slot};
-use crate::project::Checkpointing;
 use block::{adapt, double, single};
 pub(super) use networks::{ids, network};
 
@@ -182,13 +181,14 @@ pub(super) fn write(n: &mut Layers, net: &Joint, latents: Latents) {
     }
     n.b.close(false);
     let last = u64::from(net.drops_text);
-    repeat(n, net.dual, &mut |n| double(n, net, streams, true, false));
-    repeat(n, net.double - net.dual - last, &mut |n| double(n, net, streams, false, false));
+    let checked = checkpointed(n);
+    alike(n, net.dual, true, checked, &mut |n| double(n, net, streams, true, false));
+    alike(n, net.double - net.dual - last, true, checked, &mut |n| double(n, net, streams, false, false));
     if last > 0 {
         double(n, net, streams, false, true);
-        n.b.close(checkpointed(n));
+        n.b.close(checked);
     }
-    repeat(n, net.single, &mut |n| single(n, net, streams));
+    alike(n, net.single, true, checked, &mut |n| single(n, net, streams));
     let x = n.b.take(HIDDEN);
     let time = n.b.take(TIME);
     let x = if net.modulation == Modulation::Approximated {
@@ -206,27 +206,6 @@ pub(super) fn write(n: &mut Layers, net: &Joint, latents: Latents) {
         out = n.b.copy(out, out.rows, out.cols);
     }
     squared_error(n, out);
-}
-
-/// Blocks alike, the first apart where no gradient flows to it, checkpointed one by one, in pairs, or every other.
-fn repeat(n: &mut Layers, count: u64, block: &mut dyn FnMut(&mut Layers)) {
-    let checked = checkpointed(n);
-    for times in [count.min(1), count.saturating_sub(1)] {
-        let alone = if n.config.checkpointing == Checkpointing::Selective { times / 2 } else { 0 };
-        let together = if n.config.checkpointing == Checkpointing::Pairs { 2 } else { 1 };
-        let rest = times - alone;
-        for (times, checked, together) in
-            [(alone, false, 1), (rest / together, checked, together), (rest % together, checked, 1)]
-        {
-            if times > 0 {
-                n.b.repeat(times);
-                for _ in 0..together {
-                    block(n);
-                }
-                n.b.close(checked);
-            }
-        }
-    }
 }
 
 /// The last norm.

@@ -101,19 +101,7 @@ fn refine(n: &mut Layers, net: &Joint, words: Tensor) -> Tensor {
         let q = n.linear(normed, width, true, Role::Query);
         let k = n.linear(normed, width, true, Role::Key);
         let v = n.linear(normed, width, true, Role::Value);
-        let shape = Heads {
-            count: net.heads,
-            key_count: net.heads,
-            head: width / net.heads,
-            value_head: width / net.heads,
-            queries: net.text.1,
-            keys: net.text.1,
-            by_head: false,
-            causal: false,
-            dropout: 0.0,
-            softcap: false,
-            upcast_softmax: false,
-        };
+        let shape = Heads::dense(net.heads, width / net.heads, net.text.1, net.text.1);
         n.sequence = net.text.1;
         let out = n.attention(q, k, v, shape, Some(mask));
         let out = n.b.cast(out, q.dtype);

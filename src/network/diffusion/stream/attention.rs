@@ -59,17 +59,8 @@ pub(super) fn attention(n: &mut Layers, net: &Stream, x: Tensor, text: Option<(T
     }
     let keys = if text.is_some() { net.text.1 } else { queries };
     let shape = Heads {
-        count: net.heads,
-        key_count: net.heads,
-        head,
-        value_head: head,
-        queries,
-        keys,
         by_head: net.by_head && text.is_none_or(|(_, masked)| !masked),
-        causal: false,
-        dropout: 0.0,
-        softcap: false,
-        upcast_softmax: false,
+        ..Heads::dense(net.heads, head, queries, keys)
     };
     n.sequence = queries;
     let mask = text.filter(|(_, masked)| *masked).map(|_| n.constant(n.batch, keys, wanted));

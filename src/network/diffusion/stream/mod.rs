@@ -6,7 +6,7 @@ mod block;
 mod linear;
 mod networks;
 
-use super::parts::{embed, written_rms};
+use super::parts::{alike, embed, written_rms};
 use super::{Latents, checkpointed, input_format, resident, squared_error};
 use crate::network::builder::Tensor;
 use crate::network::layers::{Layers, Role};
@@ -281,24 +281,6 @@ fn swap(n: &mut Layers) {
 }
 
 fn blocks(n: &mut Layers, net: &Stream, count: u64, tokens: Tokens, (plain, checked): (bool, bool)) {
-    // Where no gradient flows to the first block it is written apart.
-    let runs =
-        if n.b.peek(HIDDEN).is_some_and(|x| x.grad) { [count, 0] } else { [count.min(1), count.saturating_sub(1)] };
-    for times in runs {
-        // "Selective" leaves every other stretch of blocks alone: in what order makes no difference to their sum.
-        let alone = if n.config.checkpointing == Checkpointing::Selective { times / 2 } else { 0 };
-        let together = if n.config.checkpointing == Checkpointing::Pairs { 2 } else { 1 };
-        let rest = times - alone;
-        for (times, checked, together) in
-            [(alone, false, 1), (rest / together, checked, together), (rest % together, checked, 1)]
-        {
-            if times > 0 {
-                n.b.repeat(times);
-                for _ in 0..together {
-                    block(n, net, tokens, plain);
-                }
-                n.b.close(checked);
-            }
-        }
-    }
+    let apart = !n.b.peek(HIDDEN).is_some_and(|x| x.grad);
+    alike(n, count, apart, checked, &mut |n| block(n, net, tokens, plain));
 }
