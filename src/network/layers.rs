@@ -122,8 +122,9 @@ impl<'c> Layers<'c> {
     /// attention and 4 in feed-forward layers in `SimpleTuner`'s examples (`lycoris_config.json`).
     fn lokr(&mut self, x: Tensor, base: Tensor, out: u64, role: Role) -> Tensor {
         let factor = if role == Role::Mlp { 4 } else { 2 };
-        let dtype = self.config.adapter;
-        let input = self.b.cast(x, dtype);
+        // `LokrModule` makes them in PyTorch's own format; autocast brings them and the input to 16 bit.
+        let dtype = if self.config.autocast.is_some() { Dtype::F32 } else { self.config.adapter };
+        let input = x;
         let grouped = self.b.view(input, x.rows * factor, x.cols / factor);
         let large = self.b.weight(out / factor, x.cols / factor, dtype, true);
         let groups = self.b.linear(grouped, large, None);

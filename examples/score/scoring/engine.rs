@@ -13,8 +13,10 @@ pub(crate) fn figures(subject: &Subject, catalog: &Catalog, judged: bool) -> Res
         Subject::Project { project, gpu } => {
             let found = estimate::memory(project, gpu.as_deref(), catalog).map_err(|why| declined(&why))?;
             let reserved = estimate::reserved(project, gpu.as_deref(), catalog).map_err(|why| declined(&why))?;
+            // `max_memory_allocated` counts cuBLAS' workspaces, which come from PyTorch's allocator.
+            let workspaces = gpu.as_deref().map_or(Bytes::ZERO, |g| estimate::overhead::workspaces(Some(g)));
             Ok(Figures {
-                allocated: found.allocated,
+                allocated: found.allocated + workspaces,
                 reserved,
                 smi: reserved + (found.card - found.reserved),
                 card: if judged {
