@@ -248,7 +248,7 @@ impl<'c> Layers<'c> {
                 if bias {
                     self.weight(out, 1);
                 }
-                let compute = self.config.autocast.unwrap_or(w.dtype);
+                let compute = self.b.autocast.unwrap_or(w.dtype);
                 self.own_function(x, w, out, compute)
             }
             _ => {

@@ -188,6 +188,10 @@ fn join(n: &mut Layers, net: &Stream, x: Tensor, y: Tensor, half: Option<Half>) 
 
 fn feed_forward(n: &mut Layers, net: &Stream, x: Tensor) -> Tensor {
     let bias = net.bias && net.inner_bias;
+    let outside = n.b.autocast;
+    if net.wide_inner {
+        n.b.autocast = Some(Dtype::F32);
+    }
     let inner = if net.gated {
         let gate = n.linear(x, net.inner, bias, Role::Mlp);
         let up = n.linear(x, net.inner, bias, Role::Mlp);
@@ -197,5 +201,7 @@ fn feed_forward(n: &mut Layers, net: &Stream, x: Tensor) -> Tensor {
         let inner = n.linear(x, net.inner, bias, Role::Mlp);
         n.act_tensor(inner, Act::Gelu)
     };
-    n.linear(inner, net.width, bias, Role::Mlp)
+    let out = n.linear(inner, net.width, bias, Role::Mlp);
+    n.b.autocast = outside;
+    out
 }

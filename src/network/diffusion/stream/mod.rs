@@ -105,6 +105,8 @@ pub(super) struct Stream {
     bias: bool,
     /// Biases of the feed-forward part, where the others have them.
     inner_bias: bool,
+    /// Feed-forward parts run in fp32 under `torch.autocast(dtype=torch.float32)`.
+    wide_inner: bool,
     /// Norm of query and key by head, or (false) over the whole width; `None` = none.
     query_norm: Option<bool>,
     /// That norm is diffusers' own, written out.

@@ -19,6 +19,7 @@ const BASE: Stream = Stream {
     gated: false,
     bias: true,
     inner_bias: true,
+    wide_inner: false,
     query_norm: None,
     written_query_norm: false,
     bends_time: true,
@@ -183,7 +184,7 @@ const NETWORKS: &[(&str, Stream)] = &[
     ("sana-1.6b", Stream { patch: (32, 32), cell: (32, 1), rotary: false, ..SANA }),
     // transformer_sana_video.py.
     ("sana-video-2b", Stream { cell: (16, 4), query_norm: Some(false), ..SANA }),
-    // `LongCatVideoTransformer3DModel` of meituan-longcat/LongCat-Video.
+    // `LongCatVideoTransformer3DModel` of meituan-longcat/LongCat-Video; SimpleTuner has a copy.
     (
         "longcat-video",
         Stream {
@@ -196,6 +197,9 @@ const NETWORKS: &[(&str, Stream)] = &[
             modulation: Modulation::Linear,
             time: 512,
             query_norm: Some(true),
+            written_query_norm: true,
+            inner_bias: false,
+            wide_inner: true,
             ..WAN
         },
     ),
