@@ -244,7 +244,7 @@ const BOUNDS: &[(&str, Domain, Measure, f64)] = &[
     ("measured", Domain::Vision, Measure::Balanced, 68.0),
     ("measured", Domain::Diffusion, Measure::Estimated, 95.0),
     ("measured", Domain::Diffusion, Measure::Median, 5.5),
-    ("measured", Domain::Diffusion, Measure::P90, 30.5),
+    ("measured", Domain::Diffusion, Measure::P90, 27.0),
     ("measured", Domain::Diffusion, Measure::Balanced, 89.0),
     ("measured", Domain::Audio, Measure::Estimated, 90.0),
     ("measured", Domain::Audio, Measure::Median, 5.0),
