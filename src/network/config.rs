@@ -196,7 +196,7 @@ pub struct Code {
     pub compiled: bool,
     /// int8 weights are torchao's for training: a function that keeps its input, makes the matrix 16-bit for each product
     /// and, in backward, computes the frozen matrix' gradient too (`_Int8WeightOnlyLinear` of
-    /// torchao/prototype/quantized_training/int8.py, which `SimpleTuner`'s `int8-torchao` stands for).
+    /// `torchao/prototype/quantized_training/int8.py`, which `SimpleTuner`'s `int8-torchao` stands for).
     pub int8_for_training: bool,
     /// Linear layers lie in main memory and come to the card for each product; the function that does so keeps its input
     /// (`BouncingLinearFn` of `RamTorch`).

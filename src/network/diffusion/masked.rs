@@ -1,4 +1,4 @@
-//! aMUSEd's U-ViT: predicts masked tokens of a picture, as diffusers writes it (models/unets/uvit_2d.py).
+//! aMUSEd's U-ViT: predicts masked tokens of a picture, as diffusers writes it (`models/unets/uvit_2d.py`).
 
 use super::Latents;
 use super::parts::written_rms;

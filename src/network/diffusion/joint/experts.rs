@@ -1,4 +1,4 @@
-//! Routed experts of a denoiser (`MOEFeedForwardSwiGLU` of transformer_hidream_image.py).
+//! Routed experts of a denoiser (`MOEFeedForwardSwiGLU` of `transformer_hidream_image.py`).
 
 use crate::network::builder::Tensor;
 use crate::network::layers::{Layers, Role};

@@ -210,14 +210,14 @@ pub(super) fn write(n: &mut Layers, net: &Joint, latents: Latents) {
 
 /// The last norm.
 fn bend(n: &mut Layers, net: &Joint, x: Tensor, two: Tensor) -> Tensor {
-    match n.b.split(two, &[net.width; 2]).as_slice() {
-        &[scale, shift] if net.skips_attention => {
+    match *n.b.split(two, &[net.width; 2]) {
+        [scale, shift] if net.skips_attention => {
             // AuraFlow's has no norm.
             let one_plus = n.b.shift(scale);
             let scaled = n.b.mul(x, one_plus);
             n.b.add(scaled, shift)
         }
-        &[scale, shift] => adapt(n, net, x, scale, shift),
+        [scale, shift] => adapt(n, net, x, scale, shift),
         _ => x,
     }
 }

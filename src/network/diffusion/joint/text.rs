@@ -7,7 +7,7 @@ use crate::network::diffusion::{input_format, resident};
 use crate::network::layers::{Heads, Layers, Role};
 use crate::network::maps::Act;
 
-/// Width of ByT5's states and of the picture encoder's (`HunyuanVideo15Transformer3DModel`).
+/// Width of `ByT5`'s states and of the picture encoder's (`HunyuanVideo15Transformer3DModel`).
 const GLYPHS: u64 = 1472;
 const PICTURE: u64 = 1152;
 
