@@ -121,7 +121,7 @@ fn a_comma_and_a_point_mean_the_same() {
 fn code_is_a_text_like_any_other() {
     const CODE: &str = "<img src=x onerror='window.hacked=1'><script>window.hacked=1</script>";
     let hacked = |page: &Page| page.script("return window.hacked");
-    let encoded: String = CODE.bytes().map(|byte| format!("%{byte:02X}")).collect();
+    let encoded = CODE.bytes().fold(String::new(), |text, byte| format!("{text}%{byte:02X}"));
     for key in ["model", "preset", "have", "batch", "lang", "lock", "no-such-key"] {
         let page =
             Page::open_at(&format!("code-{key}"), Language::English, Window::DESKTOP, &format!("#{key}={encoded}"));
