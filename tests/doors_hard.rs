@@ -183,7 +183,7 @@ fn a_megabyte_is_read_at_once() {
         let took = start.elapsed();
         println!("{took:>9.1?}  {:?}", text.chars().take(30).collect::<String>());
         if took > limit {
-            let _ = write!(slow, "{:?}...: {took:?}\n", text.chars().take(30).collect::<String>());
+            let _ = writeln!(slow, "{:?}...: {took:?}", text.chars().take(30).collect::<String>());
         }
     }
     assert!(slow.is_empty(), "{slow}");

@@ -257,14 +257,14 @@ fn configurations_are_read() {
         let reading = read(text, Hints::pasted(&catalog));
         let found = said(&reading);
         if !found.starts_with(wanted) || reading.kind != TextKind::Model {
-            let _ = write!(wrong, "wanted {wanted}\n found {found} {:?}\n", reading.notes);
+            let _ = writeln!(wrong, "wanted {wanted}\n found {found} {:?}", reading.notes);
         }
         // What was read makes a project that can be estimated, and goes through a link.
         let (project, unread) = reading.apply(&Project { micro_batch: 1, ..Project::default() }, &catalog);
         assert_eq!(unread, [], "{text}");
         let memory = estimate::memory(&project, None, &catalog);
         if let Err(why) = memory {
-            let _ = write!(wrong, "{text}: {why:?}\n");
+            let _ = writeln!(wrong, "{text}: {why:?}");
         }
         let usual = project.budget.currency;
         let written = link::write(&project, usual, &catalog);

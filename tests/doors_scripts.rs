@@ -314,10 +314,10 @@ fn scripts_are_read() {
         let (project, unread) =
             reading.apply(&Project { model: "qwen2.5-0.5b".into(), ..Project::default() }, &catalog);
         if !unread.is_empty() {
-            let _ = write!(wrong, "refused: {unread:?}\n");
+            let _ = writeln!(wrong, "refused: {unread:?}");
         }
         if let Err(why) = estimate::memory(&project, None, &catalog) {
-            let _ = write!(wrong, "no estimate: {why:?} {}\n", project.model);
+            let _ = writeln!(wrong, "no estimate: {why:?} {}", project.model);
         }
     }
     assert!(wrong.is_empty(), "{wrong}");

@@ -174,7 +174,7 @@ pub(super) fn Combobox(field: Field) -> impl IntoView {
         part(move || {
             let open = combo.open.get().then(|| {
                 let groups = combo.groups.get();
-                listbox(combo, &list_id, &groups, &option_id)
+                listbox(&combo, &list_id, &groups, &option_id)
             });
             open.into_any()
         })
@@ -210,7 +210,7 @@ pub(super) fn Combobox(field: Field) -> impl IntoView {
     }
 }
 
-fn listbox(combo: Combo, list_id: &str, groups: &[Group], option_id: &impl Fn(usize) -> String) -> AnyView {
+fn listbox(combo: &Combo, list_id: &str, groups: &[Group], option_id: &impl Fn(usize) -> String) -> AnyView {
     let lang = combo.page.lang.get_untracked();
     let label = crate::text::field(combo.field).text(lang);
     if groups.is_empty() {
@@ -262,8 +262,8 @@ fn listbox(combo: Combo, list_id: &str, groups: &[Group], option_id: &impl Fn(us
     .into_any()
 }
 
-fn option(combo: Combo, item: &Item, at: usize, id: String) -> AnyView {
-    let chosen = item.id.clone();
+fn option(combo: &Combo, item: &Item, at: usize, id: String) -> AnyView {
+    let (combo, chosen) = (*combo, item.id.clone());
     let test = format!("option-{}", if item.id.is_empty() { "unset" } else { &item.id });
     let selected = untrack(|| combo.chosen_id()) == item.id;
     view! {

@@ -53,7 +53,7 @@ fn decay(n: &mut Layers, d: &GatedDelta, a: Tensor) -> Tensor {
     n.b.mul(soft, rate)
 }
 
-/// `ChunkGatedDeltaRuleFunction` of fla/ops/gated_delta_rule/chunk.py: keeps normed queries and keys, values, cumulated
+/// `ChunkGatedDeltaRuleFunction` of `fla/ops/gated_delta_rule/chunk.py`: keeps normed queries and keys, values, cumulated
 /// decay, the inverted triangles of each chunk; the states between the chunks are made again in backward.
 fn rule(n: &mut Layers, d: &GatedDelta, mixed: Tensor, decay: Tensor, beta: Tensor) -> Tensor {
     let rows = mixed.rows;

@@ -102,7 +102,7 @@ impl Variants {
         }
         let (head_dim, kv_heads) = global.unwrap_or((model.head_dim, model.kv_heads));
         let intermediate = if wide { model.intermediate.saturating_mul(2) } else { model.intermediate };
-        Cow::Owned(LanguageModel { head_dim, kv_heads, intermediate, ..model.clone() })
+        Cow::Owned(LanguageModel { intermediate, kv_heads, head_dim, ..model.clone() })
     }
 }
 

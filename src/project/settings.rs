@@ -285,7 +285,7 @@ choices! {
         AiToolkit = "ai-toolkit",
         /// Ultralytics YOLO.
         Ultralytics = "ultralytics",
-        /// MMDetection, MMSegmentation and their kin.
+        /// `MMDetection`, `MMSegmentation` and their kin.
         OpenMmlab = "openmmlab",
     }
 }

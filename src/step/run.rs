@@ -309,7 +309,7 @@ impl Walked {
         for peak in self.peaks.iter().chain([&last]) {
             let divided = peak.reduced / shards.gradients.max(1);
             let mut peak = *peak;
-            peak.live[Category::Gradients as usize] += divided;
+            add(&mut peak.live[Category::Gradients as usize], divided);
             let part = match peak.phase {
                 Phase::Forward => 0,
                 Phase::Loss | Phase::Backward => 1,
@@ -318,9 +318,9 @@ impl Walked {
             let before = if part == 2 { kept } else { earlier.saturating_add(shards.buffers) };
             let waiting = if part == 2 { 0 } else { self.waiting };
             peak.total = [divided, before, waiting].into_iter().fold(peak.total, u64::saturating_add);
-            peak.live[Category::Gradients as usize] += if part == 2 { kept } else { earlier };
-            peak.live[Category::Temporaries as usize] += if part == 2 { 0 } else { shards.buffers };
-            peak.live[Category::Activations as usize] += waiting;
+            add(&mut peak.live[Category::Gradients as usize], if part == 2 { kept } else { earlier });
+            add(&mut peak.live[Category::Temporaries as usize], if part == 2 { 0 } else { shards.buffers });
+            add(&mut peak.live[Category::Activations as usize], waiting);
             let total = steady.saturating_add(peak.total);
             peaks[part] = peaks[part].max(total);
             if total > top {
@@ -352,6 +352,11 @@ const fn accumulates(config: &StepConfig) -> bool {
     config.accumulation > 1 || config.code.zeroes_gradients || matches!(config.shards.way, Way::Megatron)
 }
 
+/// Absurd sizes stop at the largest number there is.
+fn add(bytes: &mut u64, more: u64) {
+    *bytes = bytes.saturating_add(more);
+}
+
 impl<'p, O: Observer> Machine<'p, O> {
     fn alloc(&mut self, bytes: u64, category: Category) -> u32 {
         let storage = Storage { bytes, refs: 1, category, view: false };
@@ -362,8 +367,8 @@ impl<'p, O: Observer> Machine<'p, O> {
             self.storages.push(storage);
             self.storages.len() as u32 - 1
         };
-        self.live[category as usize] += bytes;
-        self.total += bytes;
+        add(&mut self.live[category as usize], bytes);
+        add(&mut self.total, bytes);
         self.largest = self.largest.max(bytes);
         self.observer.alloc(id, bytes);
         id
@@ -384,7 +389,7 @@ impl<'p, O: Observer> Machine<'p, O> {
         let Some(s) = self.storages.get_mut(storage as usize) else { return };
         s.refs = s.refs.saturating_sub(1);
         if s.refs == 0 {
-            let (bytes, category) = (s.bytes * multiple, s.category as usize);
+            let (bytes, category) = (s.bytes.saturating_mul(multiple), s.category as usize);
             self.live[category] = self.live[category].saturating_sub(bytes);
             self.total = self.total.saturating_sub(bytes);
             self.observer.free(storage);
@@ -400,16 +405,16 @@ impl<'p, O: Observer> Machine<'p, O> {
         let keep = matches!(s.category, Category::Logits | Category::WeightCopies);
         if s.category != category && (!keep || category == Category::Gradients) {
             self.live[s.category as usize] = self.live[s.category as usize].saturating_sub(s.bytes);
-            self.live[category as usize] += s.bytes;
+            add(&mut self.live[category as usize], s.bytes);
             s.category = category;
         }
     }
 
     /// The highest point so far?
     fn note(&mut self, scratch: u64) {
-        self.peaks.note(self.total + scratch, || {
+        self.peaks.note(self.total.saturating_add(scratch), || {
             let mut live = self.live;
-            live[Category::Temporaries as usize] += scratch;
+            add(&mut live[Category::Temporaries as usize], scratch);
             (live, self.phase, self.largest.max(scratch), self.reduced)
         });
         if scratch > 0 {

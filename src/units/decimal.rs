@@ -34,7 +34,7 @@ pub fn read(text: &str) -> Option<f64> {
     if !seen {
         return None;
     }
-    let decimals = power.saturating_neg().clamp(0, DIGITS as i32);
+    let decimals = power.saturating_neg().clamp(0, DIGITS.cast_signed());
     let size = scaled(quotient(whole, 10_u64.pow(decimals.unsigned_abs())), power.saturating_add(decimals));
     Some(if negative { -size } else { size })
 }

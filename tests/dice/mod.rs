@@ -42,6 +42,7 @@ pub fn something(field: Field, project: &Project, catalog: &Catalog, dice: &mut 
             (Field::Gpu, 0) => fields::NO_GPU.to_string(),
             (Field::Gpu, _) => dice.of(&catalog.gpus).id.to_string(),
             (Field::Model, 0) => fields::CUSTOM_MODEL.to_string(),
+            (Field::Model, 1) => fields::CUSTOM_NETWORK.to_string(),
             (Field::Model, _) => dice.of(&catalog.models).id.to_string(),
             _ => dice.of(&catalog.presets).id.to_string(),
         },

@@ -59,8 +59,7 @@ fn month(text: &str) -> Option<(u64, u64)> {
         ((2018..2030).contains(&year) && (1..=12).contains(&month)).then_some((year, month))
     };
     let pairs = numbers.windows(2).find_map(|pair| match pair {
-        [year, month] if year.len() == 4 && month.len() == 2 => date(year, month),
-        [month, year] if year.len() == 4 && month.len() == 2 => date(year, month),
+        [year, month] | [month, year] if year.len() == 4 && month.len() == 2 => date(year, month),
         _ => None,
     });
     pairs.or_else(|| numbers.iter().filter(|n| n.len() == 6).find_map(|n| date(n.get(..4)?, n.get(4..)?)))

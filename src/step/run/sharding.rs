@@ -69,13 +69,15 @@ impl<'p, O: Observer> Machine<'p, O> {
     }
 
     fn whole_weights(&mut self, bytes: u64) {
-        self.total += bytes;
-        self.live[Category::WeightCopies as usize] += bytes;
+        self.total = self.total.saturating_add(bytes);
+        let copies = &mut self.live[Category::WeightCopies as usize];
+        *copies = copies.saturating_add(bytes);
     }
 
     fn lose_weights(&mut self, bytes: u64) {
-        self.total -= bytes;
-        self.live[Category::WeightCopies as usize] -= bytes;
+        self.total = self.total.saturating_sub(bytes);
+        let copies = &mut self.live[Category::WeightCopies as usize];
+        *copies = copies.saturating_sub(bytes);
     }
 
     /// Divided weights are put together for the segment at work, and for the next one ahead of time.
@@ -133,12 +135,12 @@ impl<'p, O: Observer> Machine<'p, O> {
 
     /// Divided gradients are counted apart, so that one walk serves any number of cards.
     fn set_aside(&mut self, cells: &[u32]) {
-        let fresh: u64 = cells.iter().map(|&c| self.bytes_of(self.cells[c as usize].grad)).sum();
+        let fresh: u64 = cells.iter().map(|&c| self.bytes_of(self.cells[c as usize].grad)).fold(0, u64::saturating_add);
         if self.divided.1 && fresh > 0 {
             self.peaks.close();
-            self.total -= fresh;
+            self.total = self.total.saturating_sub(fresh);
             self.live[Category::Gradients as usize] = self.live[Category::Gradients as usize].saturating_sub(fresh);
-            self.reduced += fresh;
+            self.reduced = self.reduced.saturating_add(fresh);
         }
     }
 
@@ -148,7 +150,7 @@ impl<'p, O: Observer> Machine<'p, O> {
 
     /// Whole gradients become this card's parts of them.
     fn divide(&mut self, storages: &[u32]) -> Vec<u32> {
-        let unit: u64 = storages.iter().map(|&s| self.bytes_of(s)).sum();
+        let unit: u64 = storages.iter().map(|&s| self.bytes_of(s)).fold(0, u64::saturating_add);
         if unit == 0 {
             return vec![NOTHING; storages.len()];
         }
