@@ -1,7 +1,8 @@
 //! `SegFormer`, as transformers writes it (`models/segformer/modeling_segformer.py`).
 
-use super::super::Pictures;
+use super::super::{Pictures, checkpointed};
 use super::pixel_loss;
+use crate::network::Slot;
 use crate::network::builder::Tensor;
 use crate::network::layers::{Heads, Layers, Role};
 use crate::network::maps::{Act, Conv, Map};
@@ -38,14 +39,21 @@ pub(super) fn write(n: &mut Layers, id: &str, pictures: Pictures) -> Option<()> 
         x = n.conv(x, patches.bias());
         x = copied(n, x);
         x = n.channel_norm(x);
+        x = n.cut(x, false);
         for index in 0..blocks[stage] {
             let drop = if stage + index as usize > 0 { DROP_BRANCH } else { 0.0 };
             x = block(n, x, (HEADS[stage], POOLED[stage]), drop, pictures.evaluated);
+            // `with_cp` of OpenMMLab's layers.
+            x = n.cut(x, checkpointed(n));
         }
         x = n.channel_norm(x);
         x = copied(n, x);
+        n.b.put(slot(stage), x.t);
         stages.push(x);
+        x = n.cut(x, false);
     }
+    let taken = |n: &mut Layers, stage: usize, map: Map| Map { t: n.b.take(slot(stage)), ..map };
+    let stages: Vec<Map> = stages.into_iter().enumerate().map(|(stage, map)| taken(n, stage, map)).collect();
     let &Map { height, width, .. } = stages.first()?;
     let mut parts = Vec::new();
     for stage in stages {
@@ -54,6 +62,7 @@ pub(super) fn write(n: &mut Layers, id: &str, pictures: Pictures) -> Option<()> 
         parts.push(n.resize(map, height, width));
     }
     parts.reverse();
+    (0..parts.len()).for_each(|stage| n.clear(slot(stage)));
     let joined = n.cat_maps(&parts);
     let x = n.conv(joined, Conv::new(decoder, 1));
     let x = n.batch_norm(x);
@@ -63,6 +72,11 @@ pub(super) fn write(n: &mut Layers, id: &str, pictures: Pictures) -> Option<()> 
     let logits = n.resize(logits, pictures.height, pictures.width);
     pixel_loss(n, &[(logits, false)], pictures);
     Some(())
+}
+
+/// Where the maps of a stage wait for the decoder.
+const fn slot(stage: usize) -> Slot {
+    Slot(1 + stage as u8)
 }
 
 /// Laid out anew, from channels first to channels last or back.
