@@ -90,6 +90,8 @@ fn project(row: &Row<'_>, domain: Domain, catalog: &Catalog) -> Result<Subject, 
             "flash" => Attention::Flash,
             _ => Attention::Auto,
         },
+        // Detectors are traced with stand-ins for their losses, which compare no anchors with objects.
+        objects: 1,
         micro_batch: row.count("batch").filter(|b| *b > 0).ok_or(Reason::Missing("batch"))?,
         accumulation: row.count("accum").unwrap_or(1).max(1),
         sequence: row.count("decoder_len").or(row.count("seq")).unwrap_or(448),
