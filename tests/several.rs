@@ -4,10 +4,10 @@
 use enough_gpu::advise::plan::{safe_plan, samples_per_step};
 use enough_gpu::advise::several::several;
 use enough_gpu::catalog::Catalog;
-use enough_gpu::estimate;
+use enough_gpu::estimate::{self, Part};
 use enough_gpu::project::{
-    Checkpointing, Framework, Hardware, Interconnect, Method, Network, Offload, Parallel, Precision, Project, Sharding,
-    Wires,
+    Checkpointing, Framework, Hardware, Interconnect, Method, Network, Offload, Optimizer, Parallel, Precision,
+    Project, Sharding, Wires,
 };
 use enough_gpu::units::Bytes;
 
@@ -121,4 +121,24 @@ fn a_safe_plan_is_safe_and_keeps_the_batch() {
     let card = catalog.gpu("rtx-4090").unwrap();
     let found = safe_plan(&on("rtx-4090", 2, Method::QLora), card, 2, 4, &catalog).unwrap();
     assert_eq!(found.project.hardware.sharding, Sharding::Ddp);
+}
+
+#[test]
+fn paging_leaves_master_weights_on_the_card() {
+    let catalog = Catalog::bundled();
+    let gpu = catalog.gpu("h100-sxm").unwrap();
+    let with = |optimizer| {
+        let mut project = on("h100-sxm", 8, Method::Full);
+        "llama-3.1-70b".clone_into(&mut project.model);
+        (project.sequence, project.optimizer, project.hardware.sharding) = (4096, optimizer, Sharding::Zero3);
+        estimate::memory(&project, Some(gpu), &catalog).unwrap()
+    };
+    let (eight, paged) = (with(Optimizer::AdamW8bit), with(Optimizer::PagedAdamW8bit));
+    // 70.55 G weights in fp32 over eight cards.
+    let masters = Bytes(70_550_000_000 / 8 * 4);
+    let left = paged.part(Part::Optimizer);
+    assert!((left.0 as f64 / masters.0 as f64 - 1.0).abs() < 0.01, "{left} of {masters}");
+    // What is paged is in main memory, and nothing is lost on the way.
+    let states = eight.part(Part::Optimizer) - left;
+    assert!(((paged.host - eight.host).0 as f64 / (states.0 * 8) as f64 - 1.0).abs() < 0.01);
 }

@@ -251,11 +251,14 @@ impl Plan {
     /// What is on the card when `live` is, and what waits in main memory instead.
     fn on_card(&self, project: &Project, r: &StepResult, live: &Live) -> OnCard {
         // The cards of one machine share its main memory.
-        let mut host = r.host * self.count.min(u64::from(project.hardware.per_machine()));
+        let programs = if self.sharding == Sharding::DeviceMap { 1 } else { self.count };
+        let programs = programs.min(u64::from(project.hardware.per_machine()));
+        let mut host = r.host * programs;
         let mut weights = r.weights;
         let mut optimizer = r.optimizer;
         let full = self.sharding == Sharding::Zero3Offload;
-        // Paged states are in unified memory: they leave the card when it is full.
+        // Paged states are in unified memory and leave the card when it is full; fp32 master weights are not the
+        // optimizer's (bitsandbytes `get_paged` is asked for its own two states alone) and stay.
         let paged = matches!(
             project.optimizer,
             crate::project::Optimizer::PagedAdamW | crate::project::Optimizer::PagedAdamW8bit
@@ -264,11 +267,13 @@ impl Plan {
         let (weights_away, states_away) = project.offload.parts();
         let on_disk = project.offload == Offload::Nvme;
         if here && (full || states_away || paged) {
-            host += if on_disk { optimizer.min(NVME_BUFFERS) } else { optimizer };
-            optimizer = Bytes::ZERO;
+            let stays = if full || states_away { Bytes::ZERO } else { r.masters };
+            let moved = optimizer - stays;
+            host += (if on_disk { moved.min(NVME_BUFFERS) } else { moved }) * programs;
+            optimizer = stays;
         }
         if here && (full || weights_away) {
-            host += if on_disk { weights.min(NVME_BUFFERS) } else { weights };
+            host += (if on_disk { weights.min(NVME_BUFFERS) } else { weights }) * programs;
             weights = Bytes::ZERO;
         }
         let mut parts = [Bytes::ZERO; 7];

@@ -8,6 +8,8 @@ use crate::project::Optimizer;
 pub(super) struct Update {
     /// State between steps, fp32 master weights included.
     pub state: u64,
+    /// Of it the fp32 master weights.
+    pub masters: u64,
     /// Most that the step itself takes beside weights, gradients and state.
     pub temporary: u64,
     /// Largest single piece of that.
@@ -45,6 +47,7 @@ pub(super) fn update(weights: &[Weight], config: &StepConfig) -> Update {
     }
     if config.master_weights {
         total.state = total.state.saturating_add(master);
+        total.masters = master;
         // First the 16-bit gradients with their fp32 copies; then the copies alone, with the step's own temporaries.
         let during = copies.saturating_add(total.temporary);
         total.temporary = copies.max(during.saturating_sub(half));

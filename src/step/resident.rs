@@ -14,6 +14,8 @@ pub(super) struct Resident {
     pub(super) weights: u64,
     /// Optimizer state, fp32 master weights.
     pub(super) state: u64,
+    /// Of them the fp32 master weights.
+    pub(super) masters: u64,
     /// Gradients when all have come.
     pub(super) gradients: u64,
     /// Gradients that earlier micro-batches left.
@@ -79,6 +81,7 @@ impl Resident {
         Self {
             weights,
             state,
+            masters: update.masters / shards.optimizer.max(1),
             host: waiting,
             gradients,
             earlier,

@@ -96,6 +96,8 @@ pub struct StepResult {
     pub weights: Bytes,
     /// Optimizer state and fp32 master weights.
     pub optimizer: Bytes,
+    /// Of them the fp32 master weights, which the library keeps and not the optimizer.
+    pub masters: Bytes,
     /// The batch.
     pub batch: Bytes,
     /// Live between steps.
@@ -335,6 +337,7 @@ impl Walked {
             largest_at_peak: Bytes(highest.largest),
             weights: Bytes(resident.weights),
             optimizer: Bytes(resident.state),
+            masters: Bytes(resident.masters),
             host: Bytes(resident.host),
             batch: Bytes(program.batch_bytes),
             steady: Bytes(steady),

@@ -259,7 +259,11 @@ impl Planned {
         let (weights_away, states_away) = project.offload.parts();
         let paged = matches!(project.optimizer, Optimizer::PagedAdamW | Optimizer::PagedAdamW8bit);
         if full || paged || states_away {
-            host += std::mem::take(&mut parts[Part::Optimizer as usize]);
+            // bitsandbytes pages its own states; fp32 master weights are not among them.
+            let stays = if full || states_away { Bytes::ZERO } else { r.masters };
+            let part = &mut parts[Part::Optimizer as usize];
+            host += *part - stays;
+            *part = stays.min(*part);
         }
         if full || weights_away {
             host += r.weights;
