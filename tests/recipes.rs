@@ -2,7 +2,9 @@
 
 use enough_gpu::advise::recipe::{Recipe, recipes};
 use enough_gpu::catalog::Catalog;
-use enough_gpu::project::{Checkpointing, Framework, Hardware, Method, Offload, Optimizer, Project, Sharding};
+use enough_gpu::project::{
+    Checkpointing, Framework, Hardware, LoraTargets, Method, Offload, Optimizer, Project, Sharding,
+};
 
 fn of(project: &Project) -> Vec<Recipe> {
     recipes(project, &Catalog::bundled())
@@ -76,6 +78,77 @@ fn the_project_stands_in_them() {
 
     let found = of(&language(Framework::Transformers, Sharding::FsdpHybrid, 16));
     assert!(text(&found, "accelerate.yaml").contains("fsdp_sharding_strategy: HYBRID_SHARD"));
+}
+
+#[test]
+fn adapters_sit_where_the_project_says() {
+    let of_library = |framework, targets| {
+        let mut project = language(framework, Sharding::Auto, 1);
+        project.lora.targets = targets;
+        project.lora.rank = 24;
+        of(&project)
+    };
+    for (framework, file, qv, attention, all, alpha) in [
+        (
+            Framework::Transformers,
+            "train.py",
+            "target_modules=[\"q_proj\", \"v_proj\"],",
+            "target_modules=[\"q_proj\", \"v_proj\", \"k_proj\", \"o_proj\"],",
+            "target_modules=\"all-linear\",",
+            "lora_alpha=48,",
+        ),
+        (
+            Framework::LlamaFactory,
+            "train.yaml",
+            "lora_target: q_proj,v_proj",
+            "lora_target: q_proj,v_proj,k_proj,o_proj",
+            "lora_target: all",
+            "lora_alpha: 48",
+        ),
+        (
+            Framework::Axolotl,
+            "train.yaml",
+            "lora_target_modules: [q_proj, v_proj]",
+            "lora_target_modules: [q_proj, v_proj, k_proj, o_proj]",
+            "lora_target_linear: true",
+            "lora_alpha: 48",
+        ),
+        (
+            Framework::Unsloth,
+            "train.py",
+            "target_modules=[\"q_proj\", \"v_proj\"],",
+            "target_modules=[\"q_proj\", \"v_proj\", \"k_proj\", \"o_proj\"],",
+            "target_modules=[\"q_proj\", \"k_proj\", \"v_proj\", \"o_proj\", \"gate_proj\", \"up_proj\", \"down_proj\"],",
+            "lora_alpha=48,",
+        ),
+    ] {
+        for (targets, line) in
+            [(LoraTargets::QV, qv), (LoraTargets::Attention, attention), (LoraTargets::AllLinear, all)]
+        {
+            let found = of_library(framework, targets);
+            let written = text(&found, file);
+            for line in [line, alpha] {
+                assert!(written.lines().any(|l| l.trim() == line), "{framework:?} {line}\n{written}");
+            }
+        }
+    }
+    // Other families call them otherwise.
+    for (model, names) in [("gpt2", "[\"c_attn\"]"), ("bert-base-uncased", "[\"query\", \"value\"]")] {
+        let mut project = language(Framework::Transformers, Sharding::Auto, 1);
+        project.model = model.to_owned();
+        project.lora.targets = LoraTargets::QV;
+        assert!(text(&of(&project), "train.py").contains(names), "{model}");
+    }
+}
+
+#[test]
+fn what_is_off_stays_off() {
+    let mut project = language(Framework::Transformers, Sharding::Auto, 1);
+    assert!(text(&of(&project), "train.py").contains("(model, use_gradient_checkpointing=True, "));
+    project.checkpointing = Checkpointing::Off;
+    let found = of(&project);
+    let script = text(&found, "train.py");
+    assert!(script.contains("prepare_model_for_kbit_training(model, use_gradient_checkpointing=False)"), "{script}");
 }
 
 #[test]

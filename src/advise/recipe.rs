@@ -5,10 +5,13 @@ mod launch;
 mod megatron;
 mod pictures;
 mod script;
+mod targets;
 mod yaml;
 
 use crate::catalog::{Catalog, Domain, LanguageKind, Model};
-use crate::project::{BaseFormat, Framework, Method, Objective, Offload, Optimizer, Precision, Project, Sharding};
+use crate::project::{
+    BaseFormat, Framework, LoraTargets, Method, Objective, Offload, Optimizer, Precision, Project, Sharding,
+};
 
 /// A file, or a line to run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -145,6 +148,11 @@ impl Job<'_> {
         }
     }
 
+    /// LoRA's scale, the same in every file: twice the rank, as LLaMA-Factory has it where nothing is said.
+    pub(super) fn alpha(&self) -> u64 {
+        self.project.lora.rank.saturating_mul(2)
+    }
+
     pub(super) fn recomputes(&self) -> bool {
         self.project.checkpointing.recomputes()
     }
@@ -155,6 +163,10 @@ pub fn recipes(project: &Project, catalog: &Catalog) -> Vec<Recipe> {
     let Some(model) = catalog.model(&project.model) else { return Vec::new() };
     let job = Job { project, model };
     let mut found = Vec::new();
+    let head = project.lora.targets == LoraTargets::AllLinearAndHead && model.domain == Domain::Language;
+    if job.adapts() && head && !targets::names_head(&job) {
+        return found;
+    }
     match (model.domain, project.framework) {
         (Domain::Vision, Framework::Ultralytics) => return vec![pictures::ultralytics(&job)],
         (Domain::Diffusion, Framework::Kohya) => return pictures::kohya(&job).into_iter().collect(),

@@ -1,6 +1,6 @@
 //! Short scripts in Python that train: transformers with PEFT and bitsandbytes, Unsloth with TRL.
 
-use super::{Job, Lines, Recipe};
+use super::{Job, Lines, Recipe, targets};
 use crate::catalog::LanguageKind;
 use crate::project::{Attention, LoraTargets, LossKernel, Method, Objective};
 use crate::units::sort;
@@ -8,6 +8,11 @@ use crate::units::sort;
 /// `True` and `False` as Python has them.
 const fn python(yes: bool) -> &'static str {
     if yes { "True" } else { "False" }
+}
+
+/// A list of strings as Python has it.
+fn python_list(names: &[&str]) -> String {
+    format!("[{}]", names.iter().map(|name| format!("\"{name}\"")).collect::<Vec<_>>().join(", "))
 }
 
 fn import(out: &mut Lines, package: &str, names: &[&str]) {
@@ -135,16 +140,20 @@ fn adapters(job: &Job<'_>, task: &str, out: &mut Lines) {
     let p = job.project;
     // FSDP and ZeRO-3 want all weights in one format, which the preparation would break.
     if job.four_bit() && !job.fsdp() && job.stage() != Some(3) {
-        out.line("model = prepare_model_for_kbit_training(model)");
+        // Unasked, it turns checkpointing on.
+        let recompute = match job.recomputes() {
+            true => "use_gradient_checkpointing=True, gradient_checkpointing_kwargs={\"use_reentrant\": False}",
+            false => "use_gradient_checkpointing=False",
+        };
+        out.line(format!("model = prepare_model_for_kbit_training(model, {recompute})"));
     }
-    let targets = match p.lora.targets {
-        LoraTargets::QV => "[\"q_proj\", \"v_proj\"]",
-        LoraTargets::Attention => "[\"q_proj\", \"k_proj\", \"v_proj\", \"o_proj\"]",
-        LoraTargets::AllLinear | LoraTargets::AllLinearAndHead => "\"all-linear\"",
+    let targets = match targets::names(job) {
+        Some(names) => python_list(&names),
+        None => "\"all-linear\"".to_owned(),
     };
     out.line("model = get_peft_model(model, LoraConfig(")
         .line(format!("    r={},", p.lora.rank))
-        .line(format!("    lora_alpha={},", p.lora.rank.saturating_mul(2)))
+        .line(format!("    lora_alpha={},", job.alpha()))
         .line(format!("    lora_dropout={},", crate::units::decimal::short(p.lora.dropout)))
         .line(format!("    target_modules={targets},"))
         .line(format!("    task_type=\"{task}\","))
@@ -163,6 +172,11 @@ pub(super) fn unsloth(job: &Job<'_>) -> Option<Recipe> {
         Objective::Preference => ("DPOConfig", "DPOTrainer"),
         Objective::PreferenceWithoutReference => return None,
     };
+    if p.lora.targets == LoraTargets::AllLinearAndHead && job.adapts() {
+        // It trains a head whole that is named among the matrices.
+        return None;
+    }
+    let names = targets::names(job).unwrap_or_else(|| targets::LINEAR.to_vec());
     let mut out = Lines::default();
     // Unsloth goes first: it patches the others.
     import(&mut out, "unsloth", &["FastLanguageModel"]);
@@ -179,7 +193,8 @@ pub(super) fn unsloth(job: &Job<'_>) -> Option<Recipe> {
         out.line("model = FastLanguageModel.get_peft_model(")
             .line("    model,")
             .line(format!("    r={},", p.lora.rank))
-            .line(format!("    lora_alpha={},", p.lora.rank))
+            .line(format!("    lora_alpha={},", job.alpha()))
+            .line(format!("    target_modules={},", python_list(&names)))
             .line(format!("    lora_dropout={},", crate::units::decimal::short(p.lora.dropout)))
             .line(format!("    use_gradient_checkpointing={},", if job.recomputes() { "\"unsloth\"" } else { "False" }))
             .line(")");

@@ -1,6 +1,6 @@
 //! Configurations in YAML: accelerate, LLaMA-Factory, Axolotl.
 
-use super::{Job, Lines, Recipe};
+use super::{Job, Lines, Recipe, targets};
 use crate::project::{Attention, LossKernel, Method, Objective, Optimizer, Sharding};
 
 /// `accelerate config` for FSDP (accelerate, "Fully Sharded Data Parallel").
@@ -98,8 +98,9 @@ pub(super) fn llama_factory(job: &Job<'_>) -> Recipe {
         );
     if job.adapts() {
         out.pair("lora_rank", p.lora.rank)
+            .pair("lora_alpha", job.alpha())
             .pair("lora_dropout", crate::units::decimal::short(p.lora.dropout))
-            .pair("lora_target", "all");
+            .pair("lora_target", targets::names(job).map_or_else(|| "all".to_owned(), |names| names.join(",")));
     }
     if job.four_bit() {
         out.pair("quantization_bit", 4).pair("quantization_method", "bnb").pair("double_quantization", true);
@@ -157,9 +158,12 @@ pub(super) fn axolotl(job: &Job<'_>) -> Recipe {
     if job.adapts() {
         out.pair("adapter", if job.four_bit() { "qlora" } else { "lora" })
             .pair("lora_r", p.lora.rank)
-            .pair("lora_alpha", p.lora.rank * 2)
-            .pair("lora_dropout", crate::units::decimal::short(p.lora.dropout))
-            .pair("lora_target_linear", true);
+            .pair("lora_alpha", job.alpha())
+            .pair("lora_dropout", crate::units::decimal::short(p.lora.dropout));
+        match targets::names(job) {
+            Some(names) => out.pair("lora_target_modules", format!("[{}]", names.join(", "))),
+            None => out.pair("lora_target_linear", true),
+        };
     }
     out.pair("load_in_4bit", job.four_bit())
         .line("datasets:")
