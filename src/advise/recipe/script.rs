@@ -141,9 +141,10 @@ fn adapters(job: &Job<'_>, task: &str, out: &mut Lines) {
     // FSDP and ZeRO-3 want all weights in one format, which the preparation would break.
     if job.four_bit() && !job.fsdp() && job.stage() != Some(3) {
         // Unasked, it turns checkpointing on.
-        let recompute = match job.recomputes() {
-            true => "use_gradient_checkpointing=True, gradient_checkpointing_kwargs={\"use_reentrant\": False}",
-            false => "use_gradient_checkpointing=False",
+        let recompute = if job.recomputes() {
+            "use_gradient_checkpointing=True, gradient_checkpointing_kwargs={\"use_reentrant\": False}"
+        } else {
+            "use_gradient_checkpointing=False"
         };
         out.line(format!("model = prepare_model_for_kbit_training(model, {recompute})"));
     }

@@ -4,7 +4,7 @@ use super::Job;
 use crate::catalog::LanguageKind;
 use crate::project::LoraTargets;
 
-/// All matrices of a block as LLaMA and most since name them.
+/// All matrices of a block as Llama and most since name them.
 pub(super) const LINEAR: [&str; 7] = ["q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj"];
 
 /// What a family calls the matrices of attention.
@@ -46,7 +46,7 @@ fn attention(job: &Job<'_>) -> Names {
     }
 }
 
-/// Whether the head can be named beside all else: a model written as LLaMA is.
+/// Whether the head can be named beside all else: a model written as Llama is.
 pub(super) fn names_head(job: &Job<'_>) -> bool {
     job.model.language().is_some_and(|m| m.gated && m.kind == LanguageKind::Decoder)
         && attention(job).key == Some("k_proj")
