@@ -1,6 +1,8 @@
 //! Home machines, line by line.
 
-use enough_gpu::advise::rig::{Case, Check, Circuit, Cooling, Noise, Platform, circuits, disk, rig};
+use enough_gpu::advise::rig::{
+    Case, Check, Circuit, Cooling, Noise, NotAtHome, Platform, circuits, disk, not_at_home, rig,
+};
 use enough_gpu::catalog::Catalog;
 use enough_gpu::project::{Method, Project};
 use enough_gpu::units::{Bytes, Currency};
@@ -55,6 +57,11 @@ fn what_no_home_holds() {
     let server = rig(catalog.gpu("h100-sxm").unwrap(), 8, Bytes::from_gib(32.0)).unwrap();
     assert!(server.not_at_home && server.checks.contains(&Check::Case(Case::Rack)));
     assert!(server.checks.contains(&Check::NoCircuit));
+    // Each for its own reason: a consumer card is no module of a server.
+    let why = |id: &str, count| not_at_home(catalog.gpu(id).unwrap(), count);
+    assert_eq!(why("h100-sxm", 8), Some(NotAtHome::Module));
+    assert_eq!((why("rtx-3060-12gb", 4), why("rtx-3060-12gb", 8)), (None, Some(NotAtHome::TooMany)));
+    assert_eq!(why("apple-m3-max-64gb", 2), Some(NotAtHome::WholeComputer));
 }
 
 #[test]

@@ -404,6 +404,7 @@ fn what_is_said_of_a_paste_is_in_both_languages() {
     causes.extend(stages.map(Cause::Beside));
     for cause in causes {
         both("cause", &|lang| explained::cause(lang, cause));
+        both("size after it", &|lang| explained::causes(lang, &[cause, Cause::Size]).pop().unwrap_or_default());
     }
     for first in [
         First::Fixes,

@@ -18,7 +18,7 @@ pub struct Compared {
     pub above: f64,
     /// Half-width of our band.
     pub band: f64,
-    /// Likely reasons, the likeliest first; empty where the two agree within the band.
+    /// Likely reasons, the likeliest first; where the two agree within the band, at most that it is more than the card has.
     pub reasons: Vec<Difference>,
 }
 
@@ -55,8 +55,13 @@ pub enum Difference {
     ReadEarly,
     /// The driver moved memory to the computer's own, as on Windows.
     MovedToMain,
-    /// The counter leaves out the context and the libraries, some hundreds of MiB.
+    /// The figure is `PyTorch`'s own after all, which leaves out the context and the libraries, some hundreds of MiB.
     WithoutContext,
+    /// It is more than the chosen card has.
+    BeyondTheCard {
+        /// What the card has.
+        card: Bytes,
+    },
 }
 
 /// Settings that people are often mistaken about, and their values.
@@ -97,7 +102,9 @@ pub fn compare(project: &Project, measurement: &Measurement, catalog: &Catalog) 
     let memory = estimate(project)?;
     let ours = by_meter(&memory, measurement.meter);
     let above = measurement.peak.0 as f64 / ours.0.max(1) as f64 - 1.0;
-    let mut compared = Compared { ours, above, band: memory.band, reasons: Vec::new() };
+    let beyond =
+        gpu.filter(|gpu| measurement.peak > gpu.memory).map(|gpu| Difference::BeyondTheCard { card: gpu.memory });
+    let mut compared = Compared { ours, above, band: memory.band, reasons: beyond.clone().into_iter().collect() };
     if compared.agrees() {
         return Some(compared);
     }
@@ -119,7 +126,7 @@ pub fn compare(project: &Project, measurement: &Measurement, catalog: &Catalog) 
     compared.reasons = likely(project, measurement, &memory, above > 0.0, catalog);
     // Two settings, and then what cannot be computed.
     let settings = settings.into_iter().map(|(_, difference)| difference).take(2);
-    compared.reasons = settings.chain(compared.reasons).take(MOST).collect();
+    compared.reasons = beyond.into_iter().chain(settings).chain(compared.reasons).take(MOST).collect();
     Some(compared)
 }
 

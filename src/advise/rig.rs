@@ -127,6 +127,27 @@ pub enum Check {
     NoPeerToPeer,
 }
 
+/// Why a machine is none for a person's home.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NotAtHome {
+    /// The card is a module of a server.
+    Module,
+    /// The card is part of a whole computer, one in each.
+    WholeComputer,
+    /// More cards than stand under a desk.
+    TooMany,
+}
+
+/// Why `count` of these cards are nothing for a home; `None` where they can stand there.
+pub fn not_at_home(gpu: &Gpu, count: u32) -> Option<NotAtHome> {
+    Some(match () {
+        () if can_own(gpu, count) => return None,
+        () if !can_own(gpu, 1) => NotAtHome::Module,
+        () if !can_own(gpu, 2) => NotAtHome::WholeComputer,
+        () => NotAtHome::TooMany,
+    })
+}
+
 /// A machine for a number of cards.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rig {

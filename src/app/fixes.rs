@@ -32,8 +32,8 @@ pub(super) fn Fixes() -> AnyView {
     });
     view! {
         <div class="fixes" data-testid="fixes" hidden=when(move || fixes.with(Vec::is_empty) && page.changes.with(Changes::is_empty))>
-            <h2>{title}</h2>
-            <p class="quiet">{page.t(labels::FIXES_NOTE)}</p>
+            <h2 hidden=when(move || fixes.with(Vec::is_empty))>{title}</h2>
+            <p class="quiet" hidden=when(move || fixes.with(Vec::is_empty))>{page.t(labels::FIXES_NOTE)}</p>
             {applied(page, "undo")}
             <ol>{rows}</ol>
             <button
@@ -103,7 +103,7 @@ pub(super) fn applied(page: Page, undo: &'static str) -> AnyView {
     });
     view! {
         <p class="applied" hidden=when(move || page.changes.with(Changes::is_empty))>
-            <span>{page.t(labels::APPLIED)}": "{names}</span>
+            <span>{page.t(labels::APPLIED)}{names}</span>
             <button type="button" class="link" data-testid=undo on:click=click(move || page.undo())>
                 {page.t(labels::UNDO)}
             </button>

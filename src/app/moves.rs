@@ -62,7 +62,7 @@ fn cell(page: Page, lang: Lang, which: crate::project::Field, moved: &Moved) -> 
                 {moved.now.then(|| view! { <span class="tag">{say::NOW.text(lang)}</span> })}
             </span>
             <b>{moved.card.map_or_else(|| "–".to_string(), |card| card.to_string())}</b>
-            <span class="detail">{moved.run.map(|run| numbers::hours(lang, run.hours()))}</span>
+            <span class="detail">{moved.run.filter(|_| !short).map(|run| numbers::hours(lang, run.hours()))}</span>
             {short.then(|| view! { <span class="too-much">{say::TOO_MUCH.text(lang)}</span> })}
         </button>
     }

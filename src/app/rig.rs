@@ -4,7 +4,7 @@ use super::fold::fold;
 use super::live::{click, part};
 use super::page::{Page, page};
 use super::several::card;
-use crate::advise::rig::{circuits, disk, rig};
+use crate::advise::rig::{circuits, disk, not_at_home, rig};
 use crate::advise::{electricity, rent_or_buy};
 use crate::catalog::Gpu;
 use crate::project::CARDS_PER_MACHINE;
@@ -35,8 +35,9 @@ fn drawn(page: Page, lang: Lang) -> AnyView {
             return view! { <p>{say::UNKNOWN_POWER.text(lang)}</p> }.into_any();
         };
         // A module of a server, or several machines of them: there is no list to tick off at home.
-        if count > CARDS_PER_MACHINE || rig(gpu, 1, host).is_some_and(|one| one.not_at_home) {
-            return view! { <p data-testid="rig-rent">{say::not_at_home(lang)}</p> }.into_any();
+        let alone = not_at_home(gpu, 1);
+        if let Some(why) = alone.or_else(|| not_at_home(gpu, count).filter(|_| count > CARDS_PER_MACHINE)) {
+            return view! { <p data-testid="rig-rent">{say::not_at_home(why).text(lang)}</p> }.into_any();
         }
         let circuit = say::circuits(lang, &found, circuits(p));
         let mut lines: Vec<(&'static str, String)> =
@@ -75,16 +76,16 @@ fn drawn(page: Page, lang: Lang) -> AnyView {
             </div>
             <button type="button" data-testid="rig-print" on:click=click(print)>{say::PRINT.text(lang)}</button>
             <h3>{say::RENT_INSTEAD.text(lang)}</h3>
-            <p data-testid="rig-rent">{instead(page, lang, gpu, count, found.not_at_home)}</p>
+            <p data-testid="rig-rent">{instead(page, lang, gpu, count)}</p>
         }
         .into_any()
     })
 }
 
 /// Rent, or from when on buying pays.
-fn instead(page: Page, lang: Lang, gpu: &Gpu, count: u32, not_at_home: bool) -> String {
-    if not_at_home {
-        return say::not_at_home(lang);
+fn instead(page: Page, lang: Lang, gpu: &Gpu, count: u32) -> String {
+    if let Some(why) = not_at_home(gpu, count) {
+        return say::not_at_home(why).text(lang).to_string();
     }
     let hours = page.advice.with(|a| a.as_ref().ok().and_then(|a| a.time).map(|t| t.run.hours()));
     let found = page.project.with(|p| rent_or_buy(p, gpu, count, hours, page.catalog));

@@ -60,7 +60,34 @@ pub fn amounts(lang: Lang, error: &MemoryError, explained: &Explained) -> Vec<St
     lines
 }
 
-/// Why, a sentence for each cause.
+/// Why, a sentence for each cause. Size beside something that can be mended is a possibility only: it is said so.
+pub fn causes(lang: Lang, causes: &[Cause]) -> Vec<String> {
+    let mended = |cause: &Cause| {
+        matches!(
+            cause,
+            Cause::Fragments { .. }
+                | Cause::Others { .. }
+                | Cause::Limit { .. }
+                | Cause::Room { .. }
+                | Cause::Later { .. }
+        )
+    };
+    let mut before = false;
+    let said = causes.iter().map(|next| {
+        let only_then = before && *next == Cause::Size;
+        before |= mended(next);
+        if only_then { SIZE_AFTER_ALL.text(lang).to_string() } else { cause(lang, *next) }
+    });
+    said.collect()
+}
+
+/// Size, where something else was the likelier cause.
+const SIZE_AFTER_ALL: Message = both!(
+    "这个处理好了还爆，那才是真的装不下：权重、激活、优化器加起来比卡大。",
+    "If it still runs out after that, it is size: weights, activations and optimizer together are larger than the card."
+);
+
+/// Why, in one sentence for a cause.
 pub fn cause(lang: Lang, cause: Cause) -> String {
     let fixed = match cause {
         Cause::Fragments { unused } => {
@@ -185,8 +212,8 @@ pub const fn first(first: First) -> (Message, Option<&'static str>) {
     match first {
         First::Fixes => (
             both!(
-                "照“怎么办”那一列改，每一条都写着能省多少。",
-                "Take one of the fixes on the page: each says how much it saves."
+                "先把你自己的设置和显卡填进表单；答案下面会列出能改什么、每一条省多少。",
+                "Put your own settings and card into the form: below the answer stands what to change, and what each saves."
             ),
             None,
         ),

@@ -91,7 +91,7 @@ messages! {
     APPLY_ALL = "一键装下", "Make it fit";
     USE_FULLY = "用满它", "Use it fully";
     UNDO = "撤销", "Undo";
-    APPLIED = "已用上", "Applied";
+    APPLIED = "已用上：", "Applied: ";
     THEN_FITS = "用了就装得下", "then it fits";
     NOT_ENOUGH_ALONE = "单用还不够", "not enough alone";
 

@@ -1,6 +1,6 @@
 //! What was really measured, in words: the runs of others, the person's own, and what moves the number.
 
-use super::numbers::{counted, percent, whole};
+use super::numbers::{percent, whole};
 use super::{Lang, Message, both, choice, field, say};
 use crate::advise::measured::{Compared, Difference};
 use crate::advise::nearest::NearRun;
@@ -175,9 +175,16 @@ pub fn difference(lang: Lang, difference: &Difference) -> String {
             "The driver moved part of it to main memory, as Windows does; that is slow."
         ),
         Difference::WithoutContext => both!(
-            "那个数没算 CUDA 环境和库占的几百 MiB。",
-            "The figure leaves out some hundreds of MiB of CUDA's context and libraries."
+            "如果这个数其实是 PyTorch 报的，不是 nvidia-smi 的：CUDA 环境和库占的几百 MiB 没算在里面。",
+            "If PyTorch said it and not nvidia-smi: some hundreds of MiB of CUDA's context and libraries are left out."
         ),
+        Difference::BeyondTheCard { card } => {
+            return say!(
+                lang,
+                "比整张卡的 {card} 还多：先看看单位和选的卡对不对；都对的话，是驱动借了内存，会很慢。",
+                "More than the card's {card}: check the unit and the card that is chosen; if both are right, the driver lent main memory, which is slow."
+            );
+        }
     };
     fixed.text(lang).to_string()
 }
@@ -200,6 +207,6 @@ pub fn kept(lang: Lang, project: &Project, measurement: &Measurement, catalog: &
 
 /// How many runs all this is judged by.
 pub fn runs_note(lang: Lang, count: usize) -> String {
-    let count = counted(lang, count as f64);
+    let count = whole(count as f64);
     say!(lang, "从 {count} 次公开实测里挑的。", "Taken from {count} published measurements.")
 }

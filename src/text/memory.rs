@@ -216,9 +216,19 @@ pub fn method_note(lang: Lang, method: EstimateMethod) -> Option<String> {
 pub fn timeline_summary(lang: Lang, memory: &MemoryEstimate) -> String {
     let peak = memory.allocated;
     let at = moment(memory.moment).text(lang);
-    say!(
+    let curve = say!(
         lang,
         "从左到右是一步训练：前向、算损失、反向、更新参数。最高点 {peak}，在{at}。",
         "One training step from left to right: forward, loss, backward, optimizer. Highest at {peak}, in {at}."
-    )
+    );
+    if memory.card <= peak {
+        return curve;
+    }
+    let (card, rest) = (memory.card, memory.card - peak);
+    let beside = say!(
+        lang,
+        "曲线里没有 CUDA 和零碎的 {rest}，加上就是 {card}。",
+        " CUDA and slack, {rest}, are not in the curve: with them it is {card}."
+    );
+    curve + &beside
 }

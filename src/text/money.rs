@@ -313,7 +313,7 @@ pub fn curve_terms(lang: Lang, r: &RentOrBuy) -> String {
     }));
     parts.extend(r.supply.map(|(watts, price)| {
         let (watts, price) = (plain(watts.round()), money(lang, price, true));
-        say!(lang, "要换 {watts} W 电源，约 {price}（已算进去）", "a power supply of {watts} W, {price}, counted in")
+        say!(lang, "要换 {watts} W 电源，{price}（已算进去）", "a power supply of {watts} W, {price}, counted in")
     }));
     let parts = parts.join(lang.pick("，", "; "));
     say!(

@@ -2,7 +2,7 @@
 
 use super::numbers::{money, plain, whole};
 use super::{Lang, Message, both, say};
-use crate::advise::rig::{Case, Check, Circuit, Cooling, Noise, Platform, Rig};
+use crate::advise::rig::{Case, Check, Circuit, Cooling, Noise, NotAtHome, Platform, Rig};
 use crate::units::Money;
 
 /// The fold.
@@ -33,8 +33,8 @@ pub fn power(lang: Lang, rig: &Rig, price: Money, hours_a_week: f64) -> String {
     let rate = money(lang, price, false);
     say!(
         lang,
-        "满载从墙上取 {wall} W。日夜不停一个月 {kwh} 度电，{all}；每周用 {week} 小时是 {some}（每度 {rate}）。",
-        "It draws {wall} W from the wall under load. Day and night that is {kwh} kWh a month, {all}; at {week} hours a week {some} ({rate} a kWh)."
+        "满载从墙上取 {wall} W。日夜不停一个月 {kwh} 度电，{all}；每周用 {week} 小时，一个月 {some}（每度 {rate}）。",
+        "It draws {wall} W from the wall under load. Day and night that is {kwh} kWh a month, {all}; at {week} hours a week {some} a month ({rate} a kWh)."
     )
 }
 
@@ -140,8 +140,8 @@ pub fn check(lang: Lang, check: &Check) -> Option<(&'static str, String)> {
                 Cooling::OwnFans => say!(lang, "卡自己的风扇就够，机箱要通风。", "Their own fans do, in an airy case."),
                 Cooling::RisersOrBlowers => say!(
                     lang,
-                    "三槽厚的卡并排会闷住：隔开装，用延长线，或换涡轮、水冷版；把功耗限到八成，慢不了多少。",
-                    "Thick cards side by side choke: space them out, use risers, or take blower or water-cooled ones. A power limit of 80 % costs little speed."
+                    "几张卡紧挨着会闷住：隔开装，用延长线，或换涡轮、水冷版；把功耗限到八成，慢不了多少。",
+                    "Cards side by side choke: space them out, use risers, or take blower or water-cooled ones. A power limit of 80 % costs little speed."
                 ),
                 Cooling::ServerAir => {
                     say!(lang, "被动散热，要服务器的强风道。", "Passive: needs the air stream of a server.")
@@ -221,12 +221,21 @@ pub fn circuits(lang: Lang, rig: &Rig, here: &[Circuit]) -> Option<String> {
 }
 
 /// Why one would rent instead.
-pub fn not_at_home(lang: Lang) -> String {
-    say!(
-        lang,
-        "这不是家里能放的：服务器模组单卖不了，四张以上要机柜和专线。租。",
-        "This is nothing for a home: modules of servers are not sold on their own, and more than four cards want a rack. Rent."
-    )
+pub const fn not_at_home(why: NotAtHome) -> Message {
+    match why {
+        NotAtHome::Module => both!(
+            "这是焊在服务器上的模组，不单卖，家里也放不了：租。",
+            "This is a module of a server: it is not sold on its own and stands in no home. Rent."
+        ),
+        NotAtHome::WholeComputer => both!(
+            "这种卡和电脑是一体的，一台里只有一张，没法自己凑几张：要更多就租。",
+            "This card comes with its computer, one in each: for more of them, rent."
+        ),
+        NotAtHome::TooMany => both!(
+            "四张以上要机柜、专线和单独的房间，家里放不下：租。",
+            "More than four cards want a rack, circuits and a room of their own, which no home has. Rent."
+        ),
+    }
 }
 
 /// The wall circuit, as a line of the list.

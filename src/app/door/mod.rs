@@ -141,7 +141,7 @@ pub(super) fn Entry() -> AnyView {
                 {page.t(labels::DOOR_BROWSER)}
             </button>
             <p class="applied" role="status" hidden=when(move || !filled.get())>
-                <span>{page.t(labels::APPLIED)}": "{page.t(labels::DOOR_FILLED)}</span>
+                <span>{page.t(labels::APPLIED)}{page.t(labels::DOOR_FILLED)}</span>
                 <button type="button" class="link" data-testid="door-undo" on:click=click(move || page.undo())>
                     {page.t(labels::UNDO)}
                 </button>

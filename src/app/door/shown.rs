@@ -42,7 +42,8 @@ fn lines(lines: Vec<String>) -> AnyView {
 /// The explanation of an error.
 fn error_view(door: Door, lang: Lang, error: &MemoryError) -> AnyView {
     let explained = door.page().project.with(|project| oom::explain(error, project, door.page().catalog));
-    let causes = explained.causes.iter().map(|cause| view! { <li>{explained::cause(lang, *cause)}</li> }.into_any());
+    let causes =
+        explained::causes(lang, &explained.causes).into_iter().map(|cause| view! { <li>{cause}</li> }.into_any());
     let first = explained.first.iter().map(|first| {
         let (what, code) = explained::first(*first);
         view! { <li>{what.text(lang)}{code.map(|code| view! { " "<code>{code}</code> })}</li> }.into_any()
