@@ -176,6 +176,95 @@ fn pictures() {
 }
 
 #[test]
+fn flux_swaps_blocks_where_the_script_can() {
+    let mut project = Project {
+        model: "flux.1-dev".to_owned(),
+        method: Method::Lora,
+        framework: Framework::Diffusers,
+        checkpointing: Checkpointing::PerBlock,
+        cached_latents: true,
+        ..Project::default()
+    };
+    let libraries = |project: &Project| enough_gpu::advise::recipe::libraries(project, &Catalog::bundled());
+    assert_eq!(libraries(&project), [Framework::Diffusers, Framework::Kohya]);
+    project.block_swap = 0.25;
+    assert_eq!(libraries(&project), [Framework::Kohya]);
+    project.framework = Framework::Kohya;
+    let found = of(&project);
+    let line = text(&found, "run.sh");
+    for part in [
+        "--blocks_to_swap=10",
+        "--cache_text_encoder_outputs",
+        "--network_train_unet_only",
+        "--guidance_scale=1.0",
+        "--gradient_checkpointing",
+    ] {
+        assert!(line.contains(part), "{part}\n{line}");
+    }
+    project.cached_latents = false;
+    assert!(!text(&of(&project), "run.sh").contains("--cache"));
+    project.block_swap = 1.0;
+    assert!(of(&project).is_empty());
+}
+
+#[test]
+fn only_its_own_models_are_ultralytics() {
+    let mut project = Project {
+        model: "resnet50".to_owned(),
+        method: Method::Scratch,
+        framework: Framework::Ultralytics,
+        checkpointing: Checkpointing::Off,
+        micro_batch: 16,
+        accumulation: 2,
+        ..Project::default()
+    };
+    assert!(of(&project).is_empty());
+    for (model, method, words) in [
+        ("yolo11n", Method::Full, "yolo detect train model=yolo11n.pt data=data.yaml "),
+        ("yolo11n", Method::Scratch, "yolo detect train model=yolo11n.yaml "),
+        ("yolo11m-seg", Method::Full, "yolo segment train model=yolo11m-seg.pt "),
+        ("yolo12n-seg", Method::Full, "model=yolo12n-seg.yaml pretrained=yolo12n.pt "),
+        ("yolov5n", Method::Full, "model=yolov5nu.pt "),
+    ] {
+        (project.model, project.method) = (model.to_owned(), method);
+        let found = of(&project);
+        let line = text(&found, "run.sh");
+        for part in [words, "batch=16 nbs=32 ", "optimizer=AdamW "] {
+            assert!(line.contains(part), "{part}\n{line}");
+        }
+    }
+    project.optimizer = Optimizer::Lion;
+    assert!(of(&project).is_empty());
+}
+
+#[test]
+fn checkpointing_that_a_library_lacks_is_not_written_as_another() {
+    for framework in [Framework::Transformers, Framework::LlamaFactory, Framework::Axolotl, Framework::Unsloth] {
+        let mut project = language(framework, Sharding::Auto, 1);
+        project.checkpointing = Checkpointing::Selective;
+        assert!(of(&project).is_empty(), "{framework:?}");
+    }
+}
+
+#[test]
+fn one_process_is_not_given_for_many_cards() {
+    for (count, there) in [(1, true), (8, false)] {
+        assert_eq!(!of(&language(Framework::Unsloth, Sharding::Zero3, count)).is_empty(), there);
+    }
+}
+
+#[test]
+fn megatron_is_for_training_from_nothing_as_it_divides() {
+    let mut project = language(Framework::Megatron, Sharding::Zero1, 8);
+    project.method = Method::Full;
+    assert!(of(&project).is_empty());
+    project.method = Method::Scratch;
+    assert!(text(&of(&project), "run.sh").contains("--rotary-base 500000"));
+    project.hardware.sharding = Sharding::Zero3;
+    assert!(of(&project).is_empty());
+}
+
+#[test]
 fn nothing_panics() {
     let catalog = Catalog::bundled();
     for model in catalog.models.iter() {

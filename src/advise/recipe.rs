@@ -10,7 +10,8 @@ mod yaml;
 
 use crate::catalog::{Catalog, Domain, LanguageKind, Model};
 use crate::project::{
-    BaseFormat, Framework, LoraTargets, Method, Objective, Offload, Optimizer, Precision, Project, Sharding,
+    BaseFormat, Checkpointing, Framework, LoraTargets, Method, Objective, Offload, Optimizer, Precision, Project,
+    Sharding,
 };
 
 /// A file, or a line to run.
@@ -167,8 +168,18 @@ pub fn recipes(project: &Project, catalog: &Catalog) -> Vec<Recipe> {
     if job.adapts() && head && !targets::names_head(&job) {
         return found;
     }
+    // Keeping the results of attention alone is Megatron's; moving what is kept to main memory, Axolotl's and Unsloth's.
+    let has_checkpointing = match project.checkpointing {
+        Checkpointing::Off | Checkpointing::PerBlock => true,
+        Checkpointing::Selective => project.framework == Framework::Megatron,
+        Checkpointing::Offloaded => matches!(project.framework, Framework::Axolotl | Framework::Unsloth),
+        Checkpointing::Pairs => false,
+    };
+    if !has_checkpointing {
+        return found;
+    }
     match (model.domain, project.framework) {
-        (Domain::Vision, Framework::Ultralytics) => return vec![pictures::ultralytics(&job)],
+        (Domain::Vision, Framework::Ultralytics) => return pictures::ultralytics(&job).into_iter().collect(),
         (Domain::Diffusion, Framework::Kohya) => return pictures::kohya(&job).into_iter().collect(),
         (Domain::Diffusion, _) => return pictures::diffusers(&job).into_iter().collect(),
         (Domain::Language, Framework::Megatron) => return megatron::pretrain(&job).into_iter().collect(),

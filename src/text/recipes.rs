@@ -15,8 +15,8 @@ pub const LIBRARY: Message = both!("用哪个库", "Library");
 pub const DOWNLOAD: Message = both!("下载", "Download");
 /// Nothing for this model.
 pub const NONE: Message = both!(
-    "这个模型还没有现成的配置；设置照抄到你的脚本里就行。",
-    "There are no ready files for this model yet; copy the settings into your own script."
+    "这个模型配上这些设置，还没有现成的配置；设置照抄到你的脚本里就行。",
+    "There are no ready files for this model with these settings; copy the settings into your own script."
 );
 
 /// The library on the tab is not the one that the figures are for.

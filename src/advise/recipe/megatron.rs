@@ -2,14 +2,19 @@
 
 use super::{Job, Lines, Recipe, launch};
 use crate::advise::plan::samples_per_step;
-use crate::project::{Checkpointing, Sharding};
+use crate::project::{Checkpointing, Method, Offload, Optimizer, Sharding};
 
 /// `pretrain_gpt.py` with the model, the cut and the batch (NVIDIA/Megatron-LM, `megatron/training/arguments.py`).
 pub(super) fn pretrain(job: &Job<'_>) -> Option<Recipe> {
     let p = job.project;
     let model = job.model.language()?;
-    // Encoders have a script of their own, and adapters none.
-    if job.adapts() || job.kind() != crate::catalog::LanguageKind::Decoder {
+    // Encoders have a script of their own, adapters none, and weights to go on from must be converted first.
+    if p.method != Method::Scratch || job.kind() != crate::catalog::LanguageKind::Decoder {
+        return None;
+    }
+    // It copies the weights to each group of cards and divides at the most the optimizer's state.
+    let divides = matches!(p.hardware.sharding, Sharding::Auto | Sharding::Ddp | Sharding::Zero1);
+    if (job.cards() > 1 && !divides) || p.offload != Offload::None || p.optimizer != Optimizer::AdamW {
         return None;
     }
     let cut = p.hardware.parallel;
@@ -63,8 +68,17 @@ pub(super) fn pretrain(job: &Job<'_>) -> Option<Recipe> {
     if model.gated {
         options.push("--swiglu --disable-bias-linear".to_owned());
     }
-    if model.norm.eq_ignore_ascii_case("rmsnorm") {
+    if model.norm.starts_with("rmsnorm") {
         options.push("--normalization RMSNorm --position-embedding-type rope".to_owned());
+        // `rope_theta` of the models' own `config.json`; Megatron's is 10,000.
+        match model.family {
+            "Llama 3" | "Llama 3.1" | "Llama 3.2" | "Llama 3.3" => options.push("--rotary-base 500000".to_owned()),
+            "Qwen2" | "Qwen2.5" | "Qwen3" => options.push("--rotary-base 1000000".to_owned()),
+            _ => {}
+        }
+    }
+    if model.norm.contains("qk-head") {
+        options.push("--qk-layernorm".to_owned());
     }
     if !model.tied_embeddings {
         options.push("--untie-embeddings-and-output-weights".to_owned());

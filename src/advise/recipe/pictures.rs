@@ -1,7 +1,8 @@
 //! Commands for pictures: diffusers' scripts, kohya's, Ultralytics.
 
 use super::{Job, Lines, Recipe};
-use crate::project::Optimizer;
+use crate::catalog::Architecture;
+use crate::project::{BaseFormat, Method, Offload, Optimizer, Precision};
 
 struct Command(Vec<String>);
 
@@ -109,10 +110,38 @@ fn repository<'a>(job: &'a Job<'_>) -> Option<&'a str> {
     known.or((!job.model.repo.is_empty()).then_some(job.model.repo))
 }
 
+/// Whether the frozen weights are in the run's own format; trained weights always are.
+fn plain_base(job: &Job<'_>) -> bool {
+    !job.adapts() || matches!(job.project.base, BaseFormat::AsPrecision | BaseFormat::Bf16)
+}
+
+/// How many blocks sd-scripts is to swap for a share of the weights; none where it cannot.
+fn blocks_to_swap(job: &Job<'_>, family: &str) -> Option<u32> {
+    /// FLUX has 19 blocks of two streams and 38 of one. For `n`, half of `n` of the former and `n` of the latter are
+    /// swapped, so that 38 would be all; the script allows 35 (`enable_block_swap` of `library/flux_models.py`).
+    const FLUX: (f64, f64) = (38.0, 35.0);
+    let (all, most) = match (family, &job.model.architecture) {
+        ("flux_", _) => FLUX,
+        // Two stay on the card (`library/sd3_models.py`).
+        ("sd3_", Architecture::Diffusion(d)) => d.blocks.parse::<f64>().ok().map(|blocks| (blocks, blocks - 2.0))?,
+        _ => return None,
+    };
+    let wanted = (job.project.block_swap * all).ceil();
+    (wanted <= most).then_some(wanted as u32)
+}
+
 pub(super) fn diffusers(job: &Job<'_>) -> Option<Recipe> {
     let p = job.project;
     let script = SCRIPTS.iter().find(|s| job.model.id.starts_with(s.model) && s.adapts == job.adapts())?;
     let repository = repository(job)?;
+    let has_optimizer = matches!(
+        p.optimizer,
+        Optimizer::AdamW | Optimizer::AdamW8bit | Optimizer::PagedAdamW | Optimizer::PagedAdamW8bit
+    );
+    // The scripts neither swap blocks nor load a base in few bits.
+    if p.block_swap > 0.0 || p.offload != Offload::None || !plain_base(job) || !has_optimizer {
+        return None;
+    }
     let mut command = launch(job, script.name);
     command.option("pretrained_model_name_or_path", repository);
     if script.one_prompt {
@@ -139,6 +168,8 @@ pub(super) fn diffusers(job: &Job<'_>) -> Option<Recipe> {
 pub(super) fn kohya(job: &Job<'_>) -> Option<Recipe> {
     let p = job.project;
     let (family, adapter) = match job.model.id {
+        // It learns from pairs of pictures.
+        "flux.1-kontext" => return None,
         id if id.starts_with("flux.1") => ("flux_", "networks.lora_flux"),
         id if id.starts_with("sd3") => ("sd3_", "networks.lora_sd3"),
         "sdxl" => ("sdxl_", "networks.lora"),
@@ -150,11 +181,29 @@ pub(super) fn kohya(job: &Job<'_>) -> Option<Recipe> {
         (false, "") => "fine_tune.py".to_owned(),
         (false, _) => format!("{family}train.py"),
     };
+    let swapped = if p.block_swap > 0.0 { Some(blocks_to_swap(job, family)?) } else { None };
+    let fp8 = job.adapts() && p.base == BaseFormat::Fp8;
+    if p.offload != Offload::None || !(fp8 || plain_base(job)) {
+        return None;
+    }
+    let optimizer = match p.optimizer {
+        Optimizer::AdamW => "AdamW",
+        Optimizer::AdamW8bit => "AdamW8bit",
+        Optimizer::PagedAdamW => "PagedAdamW32bit",
+        Optimizer::PagedAdamW8bit => "PagedAdamW8bit",
+        Optimizer::Adafactor => "Adafactor",
+        Optimizer::Lion => "Lion",
+        Optimizer::SgdMomentum => "SGDNesterov",
+        Optimizer::Sgd | Optimizer::Galore | Optimizer::Muon => return None,
+    };
     let mut command = launch(job, &script);
     // sd-scripts reads single files, of SD 1 to XL also repositories.
     let parts: &[(&str, &str)] = match family {
         "flux_" => &[
-            ("pretrained_model_name_or_path", "flux1-dev.safetensors"),
+            (
+                "pretrained_model_name_or_path",
+                if job.model.id == "flux.1-schnell" { "flux1-schnell.safetensors" } else { "flux1-dev.safetensors" },
+            ),
             ("clip_l", "clip_l.safetensors"),
             ("t5xxl", "t5xxl_fp16.safetensors"),
             ("ae", "ae.safetensors"),
@@ -179,19 +228,22 @@ pub(super) fn kohya(job: &Job<'_>) -> Option<Recipe> {
         .option("max_train_epochs", p.epochs.ceil() as u64)
         .option("learning_rate", job.rate())
         .option("mixed_precision", job.precision())
-        .option(
-            "optimizer_type",
-            match p.optimizer {
-                Optimizer::AdamW8bit => "AdamW8bit",
-                Optimizer::PagedAdamW8bit => "PagedAdamW8bit",
-                Optimizer::Adafactor => "Adafactor",
-                Optimizer::Lion => "Lion",
-                _ => "AdamW",
-            },
-        )
+        .option("optimizer_type", optimizer)
         .flag("gradient_checkpointing", job.recomputes())
         .flag("cache_latents", p.cached_latents)
+        // Encoded beforehand, the captions need no text encoders on the card; SD 1 and 2 have no such option.
+        .flag("cache_text_encoder_outputs", p.cached_latents && !family.is_empty())
+        // Unasked, the adapters' scripts train CLIP along.
+        .flag("network_train_unet_only", job.adapts())
+        .flag("fp8_base", fp8)
         .flag("sdpa", true);
+    if family == "flux_" {
+        // What the script's page asks for; unasked, the distilled guidance of 3.5 is trained into the adapter.
+        command
+            .option("guidance_scale", "1.0")
+            .option("timestep_sampling", "flux_shift")
+            .option("model_prediction_type", "raw");
+    }
     if job.adapts() {
         command.option("network_module", adapter).option("network_dim", p.lora.rank);
     }
@@ -199,32 +251,65 @@ pub(super) fn kohya(job: &Job<'_>) -> Option<Recipe> {
         // The pictures' captions, as `merge_captions_to_metadata.py` writes them.
         command.option("in_json", "meta.json");
     }
-    if p.block_swap > 0.0 && family == "flux_" {
-        // FLUX has 57 blocks, of which sd-scripts swaps 35 at the most.
-        command.option("blocks_to_swap", (p.block_swap * 57.0).round().clamp(0.0, 35.0) as u32);
+    if let Some(blocks) = swapped {
+        command.option("blocks_to_swap", blocks);
     }
     Some(command.recipe())
 }
 
-/// `yolo` of Ultralytics (docs.ultralytics.com, "Train").
-pub(super) fn ultralytics(job: &Job<'_>) -> Recipe {
+/// `yolo` of Ultralytics (docs.ultralytics.com, "Train"; `ultralytics/cfg/default.yaml`), for its own models and what
+/// it can do: all weights, no checkpointing.
+pub(super) fn ultralytics(job: &Job<'_>) -> Option<Recipe> {
     let p = job.project;
-    let devices = (0..job.cards().min(64)).map(|k| k.to_string()).collect::<Vec<_>>().join(",");
-    let task = match job.model.id {
-        id if id.ends_with("-seg") => "segment",
-        id if id.ends_with("-pose") => "pose",
-        id if id.ends_with("-cls") => "classify",
-        _ => "detect",
+    let id = job.model.id;
+    let scratch = match p.method {
+        Method::Scratch => true,
+        Method::Full => false,
+        Method::Freeze | Method::Head | Method::Lora | Method::QLora => return None,
     };
-    // Its batch is that of all cards together.
+    // The first rates are those of the configuration's own remark.
+    let (optimizer, rate) = match p.optimizer {
+        Optimizer::AdamW => ("AdamW", "0.001"),
+        Optimizer::SgdMomentum => ("SGD", "0.01"),
+        _ => return None,
+    };
+    let amp = match p.precision {
+        Precision::Fp32 => "False",
+        Precision::AmpFp16 | Precision::AmpBf16 => "True",
+        Precision::PureBf16 | Precision::MasterBf16 => return None,
+    };
+    if !id.starts_with("yolo") || job.recomputes() || p.offload != Offload::None {
+        return None;
+    }
+    let (base, task) = match id.rsplit_once('-') {
+        Some((base, "seg")) => (base, "segment"),
+        Some((base, "pose")) => (base, "pose"),
+        Some((base, "cls")) => (base, "classify"),
+        Some(_) => return None,
+        None => (id, "detect"),
+    };
+    let model = match (base, task) {
+        // The package has the fifth version for boxes alone, and weights of its own for it.
+        (five, "detect") if five.starts_with("yolov5") && !scratch => format!("{five}u.pt"),
+        (five, task) if five.starts_with("yolov5") && task != "detect" => return None,
+        _ if scratch => format!("{id}.yaml"),
+        // Of the twelfth only the weights for boxes are published.
+        (twelve, task) if twelve.starts_with("yolo12") && task != "detect" => {
+            format!("{id}.yaml pretrained={twelve}.pt")
+        }
+        _ => format!("{id}.pt"),
+    };
+    let devices = (0..job.cards().min(64)).map(|k| k.to_string()).collect::<Vec<_>>().join(",");
+    // Its batch is that of all cards together; gradients are added up until `nbs` pictures.
     let batch = p.micro_batch.saturating_mul(u64::from(job.cards()));
-    Lines::default()
-        .line(format!(
-            "yolo {task} train model={}.pt data=data.yaml imgsz={} batch={batch} epochs={} amp={} device={devices}",
-            job.model.id,
-            p.image_side,
-            p.epochs.ceil() as u64,
-            if job.precision() == "no" { "False" } else { "True" },
-        ))
-        .file("run.sh")
+    let together = batch.saturating_mul(p.accumulation);
+    let data = if task == "classify" { "my_data" } else { "data.yaml" };
+    let mut out = Lines::default();
+    out.line(format!(
+        "yolo {task} train model={model} data={data} imgsz={} batch={batch} nbs={together} epochs={} \\\n    \
+         optimizer={optimizer} lr0={rate} amp={amp} device={devices}",
+        p.image_side,
+        p.epochs.ceil() as u64,
+    ));
+    Some(out.file("run.sh"))
 }

@@ -2,7 +2,7 @@
 
 use super::{Job, Lines, Recipe, targets};
 use crate::catalog::LanguageKind;
-use crate::project::{Attention, LoraTargets, LossKernel, Method, Objective};
+use crate::project::{Attention, Checkpointing, LoraTargets, LossKernel, Method, Objective};
 use crate::units::sort;
 
 /// `True` and `False` as Python has them.
@@ -173,11 +173,20 @@ pub(super) fn unsloth(job: &Job<'_>) -> Option<Recipe> {
         Objective::Preference => ("DPOConfig", "DPOTrainer"),
         Objective::PreferenceWithoutReference => return None,
     };
+    // The file is one process on one card.
+    if job.cards() > 1 {
+        return None;
+    }
     if p.lora.targets == LoraTargets::AllLinearAndHead && job.adapts() {
         // It trains a head whole that is named among the matrices.
         return None;
     }
     let names = targets::names(job).unwrap_or_else(|| targets::LINEAR.to_vec());
+    // Its own way moves what is kept to main memory.
+    let recompute = match p.checkpointing {
+        Checkpointing::Offloaded => "\"unsloth\"",
+        _ => python(job.recomputes()),
+    };
     let mut out = Lines::default();
     // Unsloth goes first: it patches the others.
     import(&mut out, "unsloth", &["FastLanguageModel"]);
@@ -197,7 +206,7 @@ pub(super) fn unsloth(job: &Job<'_>) -> Option<Recipe> {
             .line(format!("    lora_alpha={},", job.alpha()))
             .line(format!("    target_modules={},", python_list(&names)))
             .line(format!("    lora_dropout={},", crate::units::decimal::short(p.lora.dropout)))
-            .line(format!("    use_gradient_checkpointing={},", if job.recomputes() { "\"unsloth\"" } else { "False" }))
+            .line(format!("    use_gradient_checkpointing={recompute},"))
             .line(")");
     }
     out.line("")

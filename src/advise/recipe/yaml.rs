@@ -1,7 +1,7 @@
 //! Configurations in YAML: accelerate, LLaMA-Factory, Axolotl.
 
 use super::{Job, Lines, Recipe, targets};
-use crate::project::{Attention, LossKernel, Method, Objective, Optimizer, Sharding};
+use crate::project::{Attention, Checkpointing, LossKernel, Method, Objective, Optimizer, Sharding};
 
 /// `accelerate config` for FSDP (accelerate, "Fully Sharded Data Parallel").
 pub(super) fn accelerate_fsdp(job: &Job<'_>) -> Recipe {
@@ -185,6 +185,7 @@ pub(super) fn axolotl(job: &Job<'_>) -> Recipe {
         .pair("bf16", job.precision() == "bf16")
         .pair("fp16", job.precision() == "fp16")
         .pair("gradient_checkpointing", job.recomputes())
+        .pair("activation_offloading", p.checkpointing == Checkpointing::Offloaded)
         .pair("flash_attention", p.attention == Attention::Flash)
         .pair("output_dir", "out");
     if job.stage().is_some() {
