@@ -326,3 +326,29 @@ fn the_least_painful_plan() {
     let giant = advise(&on("llm-175b-scratch", "h100-sxm", 8, &catalog), &catalog).unwrap();
     assert_eq!(giant.make_it_fit, None);
 }
+
+/// A T4 has no bf16: nobody may start a bf16 recipe there. And a click sets the number that its sentence names.
+#[test]
+fn the_next_step_does_what_it_says() {
+    use enough_gpu::project::Precision;
+    use enough_gpu::text::{Action, Lang, next};
+    let catalog = Catalog::bundled();
+    let mut project = on("joke-chat-qlora", "t4", 1, &catalog);
+    let said = |project: &Project| next(Lang::Zh, project, &advise(project, &catalog).expect(&project.preset), &catalog);
+    assert_eq!(said(&project).action, Action::Fp16, "{}", said(&project).sentence);
+    project.precision = Precision::AmpFp16;
+    assert!(said(&project).sentence.starts_with("直接开跑"), "{}", said(&project).sentence);
+    let mut clicks = 0;
+    for preset in catalog.presets.iter() {
+        for gpu in ["rtx-4060-ti-16gb", "rtx-4090", "a100-sxm-80gb"] {
+            let project = on(preset.id, gpu, 1, &catalog);
+            if let Action::UseFully { micro_batch, accumulation } = said(&project).action {
+                let sentence = said(&project).sentence;
+                assert!(sentence.contains(&format!("批大小可以开到 {micro_batch}，")), "{sentence}");
+                assert_eq!(micro_batch * accumulation, project.micro_batch * project.accumulation);
+                clicks += 1;
+            }
+        }
+    }
+    assert!(clicks > 5, "{clicks}");
+}

@@ -196,6 +196,7 @@ fn fixed_words_are_in_both_languages() {
 fn fixes_are_in_both_languages() {
     let fixes = [
         FixKind::MixedPrecision,
+        FixKind::Fp16,
         FixKind::PureBf16,
         FixKind::Checkpointing,
         FixKind::FlashAttention,

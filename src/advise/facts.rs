@@ -74,6 +74,8 @@ pub struct OutOfMemory {
 pub enum FixKind {
     /// 16-bit arithmetic where it is safe.
     MixedPrecision,
+    /// Mixed precision in fp16, where a card has no bf16.
+    Fp16,
     /// Weights, gradients and optimizer state in bf16.
     PureBf16,
     /// Gradient checkpointing on.

@@ -224,6 +224,7 @@ pub(super) fn apply(kind: FixKind, project: &mut Project, gpu: &Gpu) {
         FixKind::MixedPrecision => {
             project.precision = if gpu.rates.bf16.is_some() { Precision::AmpBf16 } else { Precision::AmpFp16 };
         }
+        FixKind::Fp16 => project.precision = Precision::AmpFp16,
         FixKind::PureBf16 => project.precision = Precision::PureBf16,
         FixKind::Checkpointing => project.checkpointing = Checkpointing::PerBlock,
         FixKind::FlashAttention => {
@@ -282,6 +283,7 @@ pub(super) fn risk(kind: FixKind, project: &Project, domain: Domain) -> QualityR
             QualityRisk::Slight
         }
         FixKind::MixedPrecision
+        | FixKind::Fp16
         | FixKind::SmallerMicroBatch { .. }
         | FixKind::LargerMicroBatch { .. }
         | FixKind::Checkpointing

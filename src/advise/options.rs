@@ -22,6 +22,7 @@ pub fn option(kind: FixKind, after: &Project) -> Option<String> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Knob {
     Mixed,
+    Half,
     Pure,
     Checkpointing,
     Attention,
@@ -47,6 +48,7 @@ enum Knob {
 const fn knob_of(kind: FixKind) -> Knob {
     match kind {
         FixKind::MixedPrecision => Knob::Mixed,
+        FixKind::Fp16 => Knob::Half,
         FixKind::PureBf16 => Knob::Pure,
         FixKind::Checkpointing => Knob::Checkpointing,
         FixKind::FlashAttention => Knob::Attention,
@@ -77,6 +79,7 @@ const OPTIONS: &[(Framework, &[(Knob, &str)])] = &[
         Framework::Transformers,
         &[
             (Knob::Mixed, "bf16=True"),
+            (Knob::Half, "fp16=True"),
             (Knob::Pure, "torch_dtype=torch.bfloat16"),
             (Knob::Checkpointing, "gradient_checkpointing=True"),
             (Knob::Attention, "attn_implementation=\"flash_attention_2\""),
@@ -99,6 +102,7 @@ const OPTIONS: &[(Framework, &[(Knob, &str)])] = &[
         Framework::LlamaFactory,
         &[
             (Knob::Mixed, "bf16: true"),
+            (Knob::Half, "fp16: true"),
             (Knob::Pure, "pure_bf16: true"),
             (Knob::Checkpointing, "disable_gradient_checkpointing: false"),
             (Knob::Attention, "flash_attn: fa2"),
@@ -121,6 +125,7 @@ const OPTIONS: &[(Framework, &[(Knob, &str)])] = &[
         Framework::Axolotl,
         &[
             (Knob::Mixed, "bf16: true"),
+            (Knob::Half, "fp16: true"),
             (Knob::Checkpointing, "gradient_checkpointing: true"),
             (Knob::Attention, "flash_attention: true"),
             (Knob::Loss, "liger_fused_linear_cross_entropy: true"),

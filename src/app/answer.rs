@@ -10,7 +10,7 @@ use super::sign::{sign, tone_id};
 use super::timeline::Timeline;
 use crate::advise::{FixKind, Verdict};
 use crate::catalog::Vendor;
-use crate::project::{Field, Project};
+use crate::project::{Field, Precision, Project};
 use crate::text::{self, Action, labels};
 use crate::units::Bytes;
 use gloo::timers::callback::Timeout;
@@ -62,6 +62,10 @@ fn NextStep() -> AnyView {
     let next = Memo::new(move |_| page.answer.with(|a| a.next.clone()));
     let act = move || match next.get_untracked().action {
         Action::None => {}
+        Action::Fp16 => {
+            let after = page.project.with_untracked(|p| Project { precision: Precision::AmpFp16, ..p.clone() });
+            page.apply_fix(vec![FixKind::Fp16], after);
+        }
         Action::Card(id) => page.choose_card(&id, 1),
         Action::UseFully { micro_batch, accumulation } => {
             let after = page.project.with_untracked(|p| Project { micro_batch, accumulation, ..p.clone() });
@@ -114,6 +118,7 @@ fn allowed(page: Page, action: &Action) -> bool {
     let allows = |project: Option<&Project>| project.is_some_and(|project| page.allows(project));
     page.advice.with(|advice| match (action, advice) {
         (Action::Card(_), _) => !page.is_locked(Field::Gpu),
+        (Action::Fp16, _) => !page.is_locked(Field::Precision),
         (Action::UseFully { .. }, _) => !page.is_locked(Field::MicroBatch) && !page.is_locked(Field::Accumulation),
         (Action::Fix(at), Ok(advice)) => allows(advice.fixes.get(*at).map(|fix| &fix.project)),
         (Action::MakeItFit, Ok(advice)) => allows(advice.make_it_fit.as_ref().map(|plan| &plan.project)),

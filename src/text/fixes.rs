@@ -9,6 +9,7 @@ use crate::units::Bytes;
 pub fn fix(lang: Lang, kind: FixKind) -> String {
     match kind {
         FixKind::MixedPrecision => say!(lang, "改用混合精度", "Use mixed precision"),
+        FixKind::Fp16 => say!(lang, "精度换成 fp16", "Use mixed fp16"),
         FixKind::PureBf16 => say!(lang, "改用纯 bf16", "Train in pure bf16"),
         FixKind::Checkpointing => say!(lang, "打开梯度检查点", "Turn on gradient checkpointing"),
         FixKind::FlashAttention => say!(lang, "换成 FlashAttention", "Use FlashAttention"),
@@ -65,6 +66,12 @@ pub const fn fix_detail(kind: FixKind) -> Message {
             both!(
                 "大部分运算用 16 位，中间结果小一半，新卡还更快。",
                 "Most arithmetic in 16 bit: half the activations, and faster on recent cards."
+            )
+        }
+        FixKind::Fp16 => {
+            both!(
+                "没有 bf16 的卡就用它：一样省显存，损失缩放由框架自动处理。",
+                "For cards without bf16: as little memory, and the library scales the loss by itself."
             )
         }
         FixKind::PureBf16 => {

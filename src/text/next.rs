@@ -5,7 +5,7 @@ use super::numbers::{about_hours, hours, money};
 use super::{Lang, say};
 use crate::advise::{Advice, CardChoice, CardWarning, FixKind, FreeChoice, Pick, Verdict};
 use crate::catalog::Catalog;
-use crate::project::Project;
+use crate::project::{Precision, Project};
 
 /// What a click on the next step does.
 #[derive(Clone, Debug, PartialEq)]
@@ -16,6 +16,8 @@ pub enum Action {
     Fix(usize),
     /// Applies [`Advice::make_it_fit`].
     MakeItFit,
+    /// Mixed precision in fp16 in place of a bf16 that the card lacks.
+    Fp16,
     /// Chooses a card by its id.
     Card(String),
     /// Sets the largest micro-batch that fits, with as much less accumulation.
@@ -96,6 +98,9 @@ fn fits(lang: Lang, project: &Project, advice: &Advice, catalog: &Catalog) -> Ne
     /// Above this, waiting is the problem and not the memory.
     const LONG_HOURS: f64 = 24.0 * 7.0;
     let run = advice.time.map(|t| t.run.hours());
+    if advice.warnings.contains(&CardWarning::NoBf16) {
+        return fp16(lang, project, run, catalog);
+    }
     if let Some(bars) = software(lang, advice) {
         return Next::say(match run.map(|h| about_hours(lang, h)) {
             Some(time) => say!(
@@ -129,14 +134,7 @@ fn fits(lang: Lang, project: &Project, advice: &Advice, catalog: &Catalog) -> Ne
     let bigger =
         advice.largest_micro_batch.filter(|n| advice.room_has_use && *n >= project.micro_batch.saturating_mul(2));
     match (time, bigger) {
-        (Some(t), Some(n)) => Next {
-            sentence: say!(
-                lang,
-                "直接开跑，{t}跑完。批大小开到 {n} 也装得下。",
-                "Start it: {t}. Even a batch of {n} would fit."
-            ),
-            action: fully(project, n),
-        },
+        (Some(t), Some(n)) => fully(lang, project, n, &t),
         (Some(t), None) => Next::say(say!(lang, "直接开跑，{t}跑完。", "Start it: {t} to the end.")),
         (None, _) => Next::say(say!(lang, "直接开跑就行。", "Just start it.")),
     }
@@ -144,13 +142,48 @@ fn fits(lang: Lang, project: &Project, advice: &Advice, catalog: &Catalog) -> Ne
 
 /// The largest micro-batch as a click, where accumulation can be lowered for it, so that an update sees as many samples
 /// as before; a larger effective batch would be another training.
-fn fully(project: &Project, largest: u64) -> Action {
+fn fully(lang: Lang, project: &Project, largest: u64, time: &str) -> Next {
     let all = project.micro_batch.saturating_mul(project.accumulation);
     let whole = (1..=largest.min(all)).rev().find(|micro| all.is_multiple_of(*micro));
-    match whole.filter(|micro| *micro > project.micro_batch) {
-        Some(micro_batch) => Action::UseFully { micro_batch, accumulation: all / micro_batch },
-        None => Action::None,
+    let Some(micro_batch) = whole.filter(|micro| *micro > project.micro_batch) else {
+        return Next::say(say!(
+            lang,
+            "直接开跑，{time}跑完。批大小开到 {largest} 也装得下。",
+            "Start it: {time}. Even a batch of {largest} would fit."
+        ));
+    };
+    let accumulation = all / micro_batch;
+    let steps = match accumulation {
+        1 => say!(lang, "不用再累积", "no longer accumulated"),
+        steps => say!(lang, "累积 {steps} 次", "accumulated {steps} times"),
+    };
+    Next {
+        sentence: say!(
+            lang,
+            "直接开跑，{time}跑完。显存有富余，批大小可以开到 {micro_batch}，{steps}，等效批大小不变。",
+            "Start it: {time}. There is room for a batch of {micro_batch}, {steps}: the effective batch stays."
+        ),
+        action: Action::UseFully { micro_batch, accumulation },
     }
+}
+
+/// A card without bf16 takes the same run in fp16; whoever held everything in bf16 needs more there.
+fn fp16(lang: Lang, project: &Project, run: Option<f64>, catalog: &Catalog) -> Next {
+    let card = catalog.gpu(&project.hardware.gpu).map(|gpu| super::card_called(lang, gpu)).unwrap_or_default();
+    let same = project.precision == Precision::AmpBf16;
+    let sentence = match run.filter(|_| same).map(|h| about_hours(lang, h)) {
+        Some(time) => say!(
+            lang,
+            "先把精度换成 fp16：{card} 不支持 bf16。换好就能开跑，{time}跑完。",
+            "First change the precision to fp16: the {card} has no bf16. Then start it: {time}."
+        ),
+        None => say!(
+            lang,
+            "先把精度换成 fp16：{card} 不支持 bf16。换好再看显存够不够。",
+            "First change the precision to fp16: the {card} has no bf16. Then see whether it still fits."
+        ),
+    };
+    Next { sentence, action: Action::Fp16 }
 }
 
 /// A rental that takes less than half the time.
