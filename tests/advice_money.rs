@@ -411,3 +411,21 @@ fn growth_and_sides_come_from_the_same_estimates() {
         assert_eq!(choice.rent.and_then(|r| r.run), side.rent_run);
     }
 }
+
+/// The step up names where it starts, and no card that the picks show already.
+#[test]
+fn a_step_up_is_news() {
+    let catalog = catalog();
+    let mut steps = 0;
+    for project in projects(&catalog) {
+        let plans = advise(&project, &catalog).unwrap().plans;
+        let Some(step) = plans.step_up else { continue };
+        assert!(
+            plans.picks.iter().all(|(_, p)| (p.gpu, p.count) != (step.to.gpu, step.to.count)),
+            "{}",
+            project.preset
+        );
+        steps += 1;
+    }
+    assert!(steps > 0);
+}

@@ -334,7 +334,8 @@ fn the_next_step_does_what_it_says() {
     use enough_gpu::text::{Action, Lang, next};
     let catalog = Catalog::bundled();
     let mut project = on("joke-chat-qlora", "t4", 1, &catalog);
-    let said = |project: &Project| next(Lang::Zh, project, &advise(project, &catalog).expect(&project.preset), &catalog);
+    let said =
+        |project: &Project| next(Lang::Zh, project, &advise(project, &catalog).expect(&project.preset), &catalog);
     assert_eq!(said(&project).action, Action::Fp16, "{}", said(&project).sentence);
     project.precision = Precision::AmpFp16;
     assert!(said(&project).sentence.starts_with("直接开跑"), "{}", said(&project).sentence);

@@ -337,6 +337,13 @@ impl FreeChoice {
         !self.tight && !self.away && self.restriction.is_none()
     }
 
+    /// Whether the run is long and nobody knows how long one sitting may last.
+    pub fn limit_unknown(&self) -> bool {
+        /// A sitting of this many hours is usual where a limit is written down (Kaggle, Colab: 12 and less).
+        const USUAL_SITTING_H: f64 = 12.0;
+        self.session_limit_h.is_none() && self.hours.is_some_and(|h| h > USUAL_SITTING_H)
+    }
+
     /// Whether it is an answer by itself: open, and done in a few sittings.
     pub const fn is_enough(&self) -> bool {
         /// Saving and resuming more often than this is no answer for somebody who begins.

@@ -27,7 +27,7 @@ pub(super) fn free(memo: &Memo<'_>, project: &Project, catalog: &Catalog) -> Vec
     let mut found: Vec<FreeChoice> =
         catalog.free.iter().filter_map(|tier| choice(memo, project, catalog, tier)).collect();
     sort(&mut found, |a, b| {
-        let key = |c: &FreeChoice| (c.tight, c.restriction.is_some(), c.away, c.sessions, c.rough);
+        let key = |c: &FreeChoice| (c.tight, c.restriction.is_some(), c.away, c.limit_unknown(), c.sessions, c.rough);
         key(a).cmp(&key(b)).then(a.hours.unwrap_or(0.0).total_cmp(&b.hours.unwrap_or(0.0)))
     });
     found

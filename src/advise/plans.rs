@@ -171,7 +171,9 @@ pub(super) fn plans(project: &Project, catalog: &Catalog, given: &Given<'_>) -> 
     let cheapest = picks.iter().find(|(pick, _)| *pick == Pick::Cheapest);
     let cheaper = least.zip(cheapest).filter(|(l, (_, p))| l.cost.amount < p.cost.amount).map(|(least, _)| least);
     let balanced = picks.iter().find(|(pick, _)| *pick == Pick::Balanced).or(picks.first()).map(|(_, plan)| *plan);
-    let step_up = balanced.and_then(|from| step_up(from, &front));
+    // A card that is shown as a pick already is no news.
+    let shown = |p: &Plan| picks.iter().any(|(_, pick)| (pick.gpu, pick.count) == (p.gpu, p.count));
+    let step_up = balanced.and_then(|from| step_up(from, &front)).filter(|step| !shown(&step.to));
     Plans { front, others, picks, cheaper, afford, step_up }
 }
 

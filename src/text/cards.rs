@@ -190,7 +190,15 @@ pub fn free_limits(lang: Lang, free: &FreeChoice) -> String {
     let time = free.hours.map(|h| about_hours(lang, h));
     let limit = free.session_limit_h.map(|h| significant_hours(lang, h));
     let sessions = free.sessions;
+    let unsure = free.limit_unknown();
     let first = match (time, sessions) {
+        (Some(t), 0 | 1) if unsure => {
+            say!(
+                lang,
+                "跑完{t}，没查到一次能用多久，先确认时长上限",
+                "{t}; how long one sitting may last is not known: ask first"
+            )
+        }
         (Some(t), 0 | 1) => say!(lang, "跑完{t}，一次就行", "{t}, in one sitting"),
         (Some(t), n) => {
             say!(lang, "跑完{t}，要存了接着跑，分 {n} 次", "{t}, saved and resumed over {n} sittings")

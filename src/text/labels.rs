@@ -96,8 +96,8 @@ messages! {
     NOT_ENOUGH_ALONE = "单用还不够", "not enough alone";
 
     CARDS = "每张卡逐个看", "Card by card";
-    CARDS_NOTE = "按租来跑一次的价排序，已含一小时装环境和 100 GB 硬盘。价格带月份；前面有 ~ 的是大概数。",
-        "Ranked by what the run costs rented, an hour of set-up and 100 GB of disk included. Prices carry their month; ~ marks a rough one.";
+    CARDS_NOTE = "推荐的和买来最省的排在前面，其余按租来跑一次的价排，软件折腾、货源少的往后放。价里含一小时装环境和 100 GB 硬盘。价格带月份；前面有 ~ 的是大概数。",
+        "Suggestions and the cheapest to buy first, the rest by what the run costs rented, later where software or supply is trouble. An hour of set-up and 100 GB of disk are included. Prices carry their month; ~ marks a rough one.";
     CARD = "显卡", "Card";
     FIT = "装得下吗", "Fits?";
     HEADROOM = "余量", "Headroom";

@@ -194,16 +194,27 @@ pub fn afford(lang: Lang, budget: &Budget, afford: &Afford, catalog: &Catalog) -
     }
 }
 
+/// A plan's card as where one stands.
+fn before_card(lang: Lang, plan: &Plan, catalog: &Catalog) -> String {
+    match (lang, plan.way) {
+        (Lang::Zh, Way::Processor) => "处理器".to_string(),
+        (Lang::Zh, _) => format!(" {} ", plan_card(lang, plan, catalog)),
+        (Lang::En, Way::Processor) => "the processor".to_string(),
+        (Lang::En, _) => format!("the {}", plan_card(lang, plan, catalog)),
+    }
+}
+
 /// The next step up, and whether it is worth it.
 pub fn step_up(lang: Lang, step: &StepUp, catalog: &Catalog) -> String {
     let (name, way) = (plan_card(lang, &step.to, catalog), plan_way(lang, &step.to));
+    let from = before_card(lang, &step.from, catalog);
     let quicker = percent(step.quicker);
     let Some(dearer) = step.dearer else {
         let cost = money(lang, step.to.cost, step.to.rough);
         return say!(
             lang,
-            "再往上一档是 {name}（{way}）：从不花钱到 {cost}，早 {quicker}。",
-            "One step up, {name} ({way}): from nothing to {cost}, {quicker} sooner."
+            "从{from}再往上一档是 {name}（{way}）：从不花钱到 {cost}，早 {quicker}。",
+            "One step up from {from}, {name} ({way}): from nothing to {cost}, {quicker} sooner."
         );
     };
     let share = percent(dearer);
@@ -215,8 +226,8 @@ pub fn step_up(lang: Lang, step: &StepUp, catalog: &Catalog) -> String {
     .text(lang);
     say!(
         lang,
-        "再往上一档是 {name}（{way}）：贵 {share}，早 {quicker}。{worth}",
-        "One step up, {name} ({way}): {share} dearer, {quicker} sooner. {worth}"
+        "从{from}再往上一档是 {name}（{way}）：贵 {share}，早 {quicker}。{worth}",
+        "One step up from {from}, {name} ({way}): {share} dearer, {quicker} sooner. {worth}"
     )
 }
 
