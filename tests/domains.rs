@@ -133,3 +133,18 @@ fn nonsense_is_refused_by_field() {
     assert_eq!(refused(&Project { method: Method::Lora, ..base.clone() }), CannotEstimate::MethodDoesNotApply);
     assert_eq!(refused(&Project { micro_batch: u64::MAX, ..base }), CannotEstimate::TooLarge);
 }
+
+#[test]
+fn the_library_follows_the_network() {
+    let catalog = Catalog::bundled();
+    let mut project = Project::default();
+    let mut to = |model: &str| {
+        enough_gpu::project::fields::set(&mut project, Field::Model, model, &catalog).unwrap();
+        project.framework
+    };
+    assert_eq!(to("llama-3.1-8b"), Framework::Transformers);
+    assert_eq!(to("yolo11n"), Framework::Ultralytics);
+    assert_eq!(to("resnet50"), Framework::Pytorch);
+    assert_eq!(to("yolov8s"), Framework::Ultralytics);
+    assert_eq!(to("llama-3.1-8b"), Framework::Transformers);
+}

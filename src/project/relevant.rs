@@ -302,6 +302,7 @@ pub(super) fn adapt(project: &mut Project, before: Option<Domain>, catalog: &Cat
         project.framework = libraries.first().and_then(|id| Framework::from_id(id)).unwrap_or_default();
         project.lora = Lora { rank: project.lora.rank, ..Lora::default() };
     }
+    pictures_library(project, before, catalog);
     if !usual(Field::Checkpointing, project).contains(&project.checkpointing.id()) {
         project.checkpointing = Checkpointing::PerBlock;
     }
@@ -319,6 +320,23 @@ pub(super) fn adapt(project: &mut Project, before: Option<Domain>, catalog: &Cat
     if catalog.preset(&project.preset).is_some_and(|p| p.model != project.model) {
         // From here on it is the person's own project.
         project.preset.clear();
+    }
+}
+
+/// The library of a network for pictures: YOLO has its own, the others are trained with scripts in plain PyTorch (timm,
+/// torchvision). A library that was chosen among those for pictures stays where it can train the new model.
+fn pictures_library(project: &mut Project, before: Option<Domain>, catalog: &Catalog) {
+    let now = domain(project, catalog);
+    let yolo = project.model.starts_with("yolo");
+    let library = &mut project.framework;
+    if now != Some(Domain::Vision) {
+        if before == Some(Domain::Vision) && now.is_some() && *library == Framework::Pytorch {
+            *library = Framework::ALL.iter().copied().find(|f| now.is_some_and(|d| trains(*f, d))).unwrap_or_default();
+        }
+    } else if yolo && (before != now || matches!(library, Framework::Pytorch | Framework::Transformers)) {
+        *library = Framework::Ultralytics;
+    } else if !yolo && (before != now || *library == Framework::Ultralytics) {
+        *library = Framework::Pytorch;
     }
 }
 
