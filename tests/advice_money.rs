@@ -79,6 +79,26 @@ fn picks_say_what_they_are() {
 }
 
 #[test]
+fn no_pick_stands_beside_one_that_is_cheaper_and_sooner() {
+    let catalog = catalog();
+    for gpu in ["rtx-4090", "rtx-3060-12gb", ""] {
+        for mut project in projects(&catalog) {
+            project.hardware.gpu = gpu.to_string();
+            let Ok(advice) = advise(&project, &catalog) else { continue };
+            let plans = advice.plans;
+            for (pick, plan) in plans.picks.iter().filter(|(pick, _)| *pick != Pick::Cheapest) {
+                let better = plans.picks.iter().find(|(_, other)| beats(other, plan));
+                assert!(better.is_none(), "{} on {gpu}: {pick:?} {plan:?}, {better:?}", project.preset);
+            }
+            if let Some(step) = plans.step_up {
+                let more = step.to.cost.amount - step.from.cost.amount;
+                assert!(more > step.from.cost.amount * 0.049, "{} on {gpu}: {step:?}", project.preset);
+            }
+        }
+    }
+}
+
+#[test]
 fn a_bigger_budget_never_makes_the_best_time_worse() {
     let catalog = catalog();
     for mut project in projects(&catalog) {

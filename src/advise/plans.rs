@@ -302,15 +302,28 @@ fn picks(all: &[Plan], dollar: f64, catalog: &Catalog) -> Vec<(Pick, Plan)> {
     let at_home = |p: &Plan| matches!(p.way, Way::Processor | Way::Own);
     let cheap = |p: &Plan| p.cost.amount <= least * AS_CHEAP_AS || (at_home(p) && p.cost.amount <= least + dollar);
     let cheapest = pick(&|p| only(cheap(p), p.wait * trouble(p)));
-    let balanced = pick(&|p| (p.cost.amount + dollar) * p.wait * trouble(p));
+    // Less trouble is worth something, but no pick stands beside another that is both cheaper and sooner.
+    let stands = |p: &Plan, beside: Option<Plan>| beside.is_none_or(|other| !beats(&other, p));
     // Nobody pays double to wait three minutes less: of all that are as good as the fastest, the cheapest.
-    let fastest = pick(&|p| only(p.wait <= shortest * AS_GOOD_AS, (p.cost.amount + dollar) * trouble(p)));
+    let soon = |p: &Plan| p.wait <= shortest * AS_GOOD_AS && stands(p, cheapest);
+    let fastest = pick(&|p| only(soon(p), (p.cost.amount + dollar) * trouble(p)));
+    let balanced = pick(&|p| {
+        only(stands(p, cheapest) && stands(p, fastest), (p.cost.amount + dollar) * p.wait * trouble(p))
+    });
     let mut found: Vec<(Pick, Plan)> = Vec::new();
     for (pick, plan) in [(Pick::Cheapest, cheapest), (Pick::Balanced, balanced), (Pick::Fastest, fastest)] {
         // Whoever is cheapest and fastest at once is named once.
-        found.extend(plan.filter(|p| !found.iter().any(|(_, f)| f == p)).map(|plan| (pick, plan)));
+        let named = |p: &Plan| found.iter().any(|(_, f)| f == p || beats(f, p));
+        let new = plan.filter(|p| !named(p));
+        found.extend(new.map(|plan| (pick, plan)));
     }
     found
+}
+
+/// Costs no more, takes no longer, and is better in one of the two.
+fn beats(a: &Plan, b: &Plan) -> bool {
+    let (cost, wait) = (a.cost.amount.total_cmp(&b.cost.amount), a.wait.total_cmp(&b.wait));
+    cost.is_le() && wait.is_le() && (cost.is_lt() || wait.is_lt())
 }
 
 /// More to set up and more to go wrong: several cards, no CUDA, machines that may be taken away, used cards, a card to
@@ -329,7 +342,9 @@ fn trouble(plan: &Plan, catalog: &Catalog) -> f64 {
 
 /// The next faster plan of the front, and what it costs more.
 fn step_up(from: Plan, front: &[Plan]) -> Option<StepUp> {
-    let to = *front.iter().find(|p| p.wait < from.wait * A_STEP && p.cost.amount > from.cost.amount)?;
+    // As cheap and sooner, but more trouble: that is no price for the time.
+    let dearer = |p: &Plan| p.cost.amount > from.cost.amount * AS_CHEAP_AS;
+    let to = *front.iter().find(|p| p.wait < from.wait * A_STEP && dearer(p))?;
     Some(StepUp {
         from,
         to,
