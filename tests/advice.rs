@@ -93,7 +93,7 @@ fn a_fix_keeps_its_promise_and_goes_back() {
                 assert_eq!(advice.memory.card - after.memory.card, fix.saves);
                 assert!(fix.saves > Bytes::ZERO);
                 // The same result comes before another one, unless it is far slower or costs money.
-                if !matches!(fix.kind, FixKind::Offload | FixKind::MoreCards { .. }) {
+                if !matches!(fix.kind, FixKind::Offload | FixKind::OffloadAll | FixKind::MoreCards { .. }) {
                     assert!(fix.risk >= last, "{}: {:?} out of order", project.preset, fix.kind);
                     last = fix.risk;
                 }
@@ -111,7 +111,7 @@ fn a_fix_keeps_its_promise_and_goes_back() {
                 assert_ne!(plan.project, project);
             }
             // If one change alone is enough, so is the plan, and with no greater risk.
-            let costly = |f: &Fix| matches!(f.kind, FixKind::MoreCards { .. } | FixKind::Offload);
+            let costly = |f: &Fix| matches!(f.kind, FixKind::MoreCards { .. } | FixKind::Offload | FixKind::OffloadAll);
             if let Some(single) = advice.fixes.iter().find(|f| f.fits && !costly(f)) {
                 let plan = advice.make_it_fit.as_ref().expect("one change alone fits");
                 assert!(plan.risk <= single.risk, "{} on {gpu}: {plan:?} {:?}", project.preset, single.kind);

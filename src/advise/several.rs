@@ -6,7 +6,7 @@ use super::plan::{MOST_CARDS, smallest_count};
 use crate::catalog::{Catalog, Gpu};
 use crate::estimate::time::has_flash;
 use crate::estimate::{CannotEstimate, TimeEstimate};
-use crate::project::{Project, Sharding};
+use crate::project::{Checkpointing, Project, Sharding};
 use crate::units::Bytes;
 
 /// The ways that are shown, those that hold most on a card first.
@@ -43,6 +43,17 @@ pub struct Sharing {
     pub project: Project,
 }
 
+/// What makes a project small enough for one card without training anything else.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Smaller {
+    /// Blocks are computed again in backward.
+    Checkpointing,
+    /// One sample at a time.
+    OneSample,
+    /// Both.
+    Both,
+}
+
 /// Several cards for one project.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Several {
@@ -52,6 +63,8 @@ pub struct Several {
     pub machines: u32,
     /// What one card alone would need.
     pub alone: Bytes,
+    /// What makes it fit on one card, where it does not as it is and such a change is enough.
+    pub alone_with: Option<Smaller>,
     /// The ways, those that hold most on a card first.
     pub sharings: Vec<Sharing>,
     /// The library only knows full copies.
@@ -112,16 +125,32 @@ pub fn several(project: &Project, gpu: &Gpu, count: u32, catalog: &Catalog) -> R
     }
     let used = project.hardware.parallel.on(count).model();
     let wanted = project.hardware.parallel.model();
-    let smallest = if Need::of(&alone).fits(gpu.usable) { Some(1) } else { smallest_count(project, gpu, catalog) };
+    let fits = Need::of(&alone).fits(gpu.usable);
+    let smallest = if fits { Some(1) } else { smallest_count(project, gpu, catalog) };
+    let alone_with = (!fits && smallest == Some(1)).then(|| smaller(&engine, &single, gpu));
     Ok(Several {
         count,
         machines: count.div_ceil(per_machine),
         alone: alone.card,
+        alone_with,
         sharings,
         copies_only,
         smallest,
         idle: if own && used != wanted { u32::try_from(u64::from(count) % wanted).unwrap_or(0) } else { 0 },
     })
+}
+
+/// The least change that makes it fit on one card for sure, or both of them.
+fn smaller(engine: &Estimates<'_>, single: &Project, gpu: &Gpu) -> Smaller {
+    let recomputed = Project { checkpointing: Checkpointing::PerBlock, ..single.clone() };
+    let accumulation = single.accumulation.saturating_mul(single.micro_batch);
+    let one = Project { micro_batch: 1, accumulation, ..single.clone() };
+    let recomputes = single.checkpointing == Checkpointing::PerBlock;
+    let fits = |p: &Project| engine.memory(p, Some(gpu)).is_ok_and(|m| Need::of(&m).fits(gpu.usable));
+    if !recomputes && (single.micro_batch == 1 || fits(&recomputed)) {
+        return Smaller::Checkpointing;
+    }
+    if recomputes || fits(&one) { Smaller::OneSample } else { Smaller::Both }
 }
 
 /// Whether more than one card deserves a look without being asked for: several are owned, or one is too small for the

@@ -1,7 +1,7 @@
 //! What was pasted, in words: its kind, its settings, what else is to be known.
 
 use super::names::{card, model};
-use super::numbers::counted;
+use super::numbers::{counted, whole};
 use super::{Lang, Message, both, choice, say};
 use crate::catalog::Catalog;
 use crate::project::import::card::ListedCard;
@@ -24,14 +24,30 @@ pub const fn text_kind(kind: TextKind) -> Message {
 pub fn found_name(lang: Lang, found: &Found) -> String {
     match found.field() {
         Some(field) => super::field(field).text(lang).to_string(),
-        None => found.key.to_string(),
+        None => key_name(found.key).map_or_else(|| found.key.to_string(), |name| name.text(lang).to_string()),
     }
+}
+
+/// What stands in a link but in no field of the form.
+fn key_name(key: &str) -> Option<Message> {
+    Some(match key {
+        "trained-params" => both!("要训练的参数", "Trained parameters"),
+        "widest" => both!("最大的一层输出", "Largest output of a layer"),
+        "macs" => both!("每个样本的乘加次数", "Multiply-adds per sample"),
+        "like" => both!("结构最像", "Built like"),
+        "tied" => both!("输入输出共用词表", "Tied embeddings"),
+        "head-dim" => both!("每个头的宽度", "Width of a head"),
+        "experts" => both!("专家个数", "Experts"),
+        "experts-per-token" => both!("每个 token 用几个专家", "Experts per token"),
+        "expert-width" => both!("专家宽度", "Width of an expert"),
+        _ => return None,
+    })
 }
 
 /// The value of a setting, as the form shows it.
 pub fn found_value(lang: Lang, found: &Found, catalog: &Catalog) -> String {
     let value = found.value.as_str();
-    let Some(field) = found.field() else { return value.to_string() };
+    let Some(field) = found.field() else { return key_value(lang, found.key, value, catalog) };
     match fields::kind(field) {
         Kind::Choice => choice(lang, field, value).to_string(),
         Kind::Toggle => if value == "on" { both!("是", "yes") } else { both!("否", "no") }.text(lang).to_string(),
@@ -42,6 +58,14 @@ pub fn found_value(lang: Lang, found: &Found, catalog: &Catalog) -> String {
         Kind::Search if value == fields::CUSTOM_NETWORK => super::labels::MODEL_NETWORK.text(lang).to_string(),
         Kind::Search => catalog.model(value).map_or_else(|| value.to_string(), |m| model(lang, m)),
         Kind::Number(_) => value.to_string(),
+    }
+}
+
+fn key_value(lang: Lang, key: &str, value: &str, catalog: &Catalog) -> String {
+    match key {
+        "like" => catalog.model(value).map_or_else(|| value.to_string(), |m| model(lang, m)),
+        "tied" => if value == "on" { both!("是", "yes") } else { both!("否", "no") }.text(lang).to_string(),
+        _ => value.parse().map_or_else(|_| value.to_string(), whole),
     }
 }
 

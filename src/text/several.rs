@@ -4,7 +4,7 @@ use super::numbers::{about, before_word, money, percent, plain, whole};
 use super::{Lang, Message, both, choices::choice, say};
 use crate::advise::plan::{Choice, Plan, Reason, samples_per_step};
 use crate::advise::pretraining::PreTraining;
-use crate::advise::several::{Several, Sharing};
+use crate::advise::several::{Several, Sharing, Smaller};
 use crate::catalog::Gpu;
 use crate::project::Field;
 use crate::units::{Money, significant};
@@ -58,6 +58,23 @@ pub fn lead(lang: Lang, several: &Several, gpu: &Gpu, copies: Option<&str>) -> S
     let one =
         say!(lang, "一张卡单干要 {alone}，{card} 能用 {usable}。", "Alone, a card needs {alone}; {card} has {usable}.");
     let rest = match (several.smallest, copies) {
+        (Some(1), _) if several.alone_with.is_some() => match several.alone_with {
+            Some(Smaller::Checkpointing) => say!(
+                lang,
+                "打开检查点，一张就装得下；多的卡用来快。",
+                " With checkpointing on, one is enough; more make it faster."
+            ),
+            Some(Smaller::OneSample) => say!(
+                lang,
+                "批大小减到 1，一张就装得下；多的卡用来快。",
+                " With the batch down to 1, one is enough; more make it faster."
+            ),
+            _ => say!(
+                lang,
+                "批大小减到 1，再打开检查点，一张就装得下；多的卡用来快。",
+                " With the batch down to 1 and checkpointing on, one is enough; more make it faster."
+            ),
+        },
         (Some(1), _) => say!(lang, "一张就装得下，多的卡用来快。", " One is enough; more make it faster."),
         (_, Some(library)) => say!(
             lang,
@@ -246,6 +263,11 @@ pub fn cluster(lang: Lang, run: &PreTraining, found: &Plan, price: Option<(Money
 
 /// What is allowed in the two inputs.
 pub fn cluster_error(lang: Lang, most: f64) -> String {
-    let most = before_word(lang, &if most >= 1e9 { about(lang, most) } else { plain(most) });
-    say!(lang, "填 1 到 {most}之间的数，可以写 15T、2 万亿、300B。", "A number from 1 to {most}: 15T and 300B will do.")
+    if most < 1e9 {
+        let most = plain(most);
+        return say!(lang, "填 1 到 {most} 之间的数。", "A number from 1 to {most}.");
+    }
+    let most = about(lang, most);
+    let word = before_word(lang, &most);
+    say!(lang, "填 1 到 {word}之间的数，可以写 15T、2 万亿、300B。", "A number from 1 to {most}: 15T and 300B will do.")
 }

@@ -100,7 +100,9 @@ impl Shape {
             .filter(|(_, l)| self.is(l))
             .max_by_key(|(m, l)| (Some(l.family) == family, std::cmp::Reverse(m.id.len())));
         if let Some((model, _)) = found {
-            reading.add(Field::Model, model.id, Basis::Stated, from.clone());
+            // The same numbers in a kind of network that is not known: likely the same, but the file does not say so.
+            let basis = if like.is_some() { Basis::Stated } else { Basis::Implied };
+            reading.add(Field::Model, model.id, basis, from.clone());
             return true;
         }
         if like.is_none() {

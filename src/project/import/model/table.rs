@@ -118,6 +118,8 @@ struct Row<'a> {
     places: u64,
     batch: Option<u64>,
     params: u64,
+    /// Where it stands.
+    line: Line<'a>,
 }
 
 /// Reads a table; false where the text has none.
@@ -160,12 +162,16 @@ pub(super) fn read(text: &Text, reading: &mut Reading) -> bool {
     if shallow {
         reading.notes.push(Note::ShallowTable);
     }
-    let outputs = printed.map_or_else(|| kept(&leaves), |all| all / batch).max(1);
-    reading.add(Field::NetworkOutputs, outputs.to_string(), Basis::Stated, from.clone());
-    let widest = leaves.iter().map(|row| row.outputs).max().unwrap_or(0);
-    reading.add_key("widest", widest.to_string(), Basis::Stated, from.clone());
-    let macs = mult_adds(text, head.number).map_or_else(|| counted(&leaves), |all| all / batch);
-    reading.add_key("macs", macs.to_string(), Basis::Stated, from);
+    // What is summed up over all rows stands under the head of the table.
+    let (outputs, place) =
+        printed.map_or_else(|| (kept(&leaves), from.clone()), |(all, line)| (all / batch, line.piece()));
+    reading.add(Field::NetworkOutputs, outputs.max(1).to_string(), Basis::Stated, place);
+    let widest = leaves.iter().max_by_key(|row| row.outputs);
+    let (widest, place) = widest.map_or_else(|| (0, from.clone()), |row| (row.outputs, row.line.piece()));
+    reading.add_key("widest", widest.to_string(), Basis::Stated, place);
+    let macs = mult_adds(text, head.number);
+    let (macs, place) = macs.map_or_else(|| (counted(&leaves), from), |(all, line)| (all / batch, line.piece()));
+    reading.add_key("macs", macs.to_string(), Basis::Stated, place);
     true
 }
 
@@ -214,6 +220,7 @@ fn row(line: Line<'_>, second: bool, channels_last: bool) -> Option<Row<'_>> {
         places: outputs / channels.copied().unwrap_or(1).max(1),
         batch,
         params: params.unwrap_or(0.0) as u64,
+        line,
     })
 }
 
@@ -273,14 +280,14 @@ fn counted(leaves: &[&Row<'_>]) -> u64 {
 }
 
 /// What stands behind a name and its unit in the lines below the table: `Total mult-adds (M): 0.42`.
-fn below<'a>(text: &'a Text, from: usize, name: &str) -> Option<(&'a str, f64)> {
+fn below<'a>(text: &'a Text, from: usize, name: &str) -> Option<(&'a str, f64, Line<'a>)> {
     let line = text.lines().skip(from).find(|line| line.small.contains(name))?;
     let (unit, value) = line.small.split_once(name)?.1.split_once(':')?;
-    Some((unit.trim().trim_matches(['(', ')']), decimal(value.split_whitespace().next()?)?))
+    Some((unit.trim().trim_matches(['(', ')']), decimal(value.split_whitespace().next()?)?, line))
 }
 
-fn mult_adds(text: &Text, from: usize) -> Option<u64> {
-    let (unit, value) = below(text, from, "mult-adds").or_else(|| below(text, from, "multi-adds"))?;
+fn mult_adds(text: &Text, from: usize) -> Option<(u64, Line<'_>)> {
+    let (unit, value, line) = below(text, from, "mult-adds").or_else(|| below(text, from, "multi-adds"))?;
     let scale = match unit.rsplit('.').next().unwrap_or_default() {
         "k" | "kilobytes" => 1e3,
         "m" | "megabytes" => 1e6,
@@ -288,13 +295,13 @@ fn mult_adds(text: &Text, from: usize) -> Option<u64> {
         "t" | "terabytes" => 1e12,
         _ => 1.0,
     };
-    Some((value * scale) as u64).filter(|n| *n > 0)
+    Some(((value * scale) as u64, line)).filter(|(n, _)| *n > 0)
 }
 
 /// Outputs of all layers with weights as torchinfo sums them up: four bytes each, and as much again for gradients.
-fn printed_outputs(text: &Text, from: usize) -> Option<u64> {
-    let (_, megabytes) = below(text, from, "forward/backward pass size")?;
-    Some((megabytes * 1e6 / 8.0) as u64).filter(|n| *n > 0)
+fn printed_outputs(text: &Text, from: usize) -> Option<(u64, Line<'_>)> {
+    let (_, megabytes, line) = below(text, from, "forward/backward pass size")?;
+    Some(((megabytes * 1e6 / 8.0) as u64, line)).filter(|(n, _)| *n > 0)
 }
 
 fn trainable(text: &Text, from: usize) -> Option<(u64, Piece)> {
