@@ -92,6 +92,10 @@ fn a_fix_keeps_its_promise_and_goes_back() {
                 assert_eq!(after.memory.card, fix.card, "{} {:?}", project.preset, fix.kind);
                 assert_eq!(advice.memory.card - after.memory.card, fix.saves);
                 assert!(fix.saves > Bytes::ZERO);
+                // The time that the page says after the click is the time that the fix promised.
+                let took = after.time.zip(advice.time).map(|(after, before)| after.run.0 / before.run.0);
+                let close = |(said, took): (f64, f64)| (said - took).abs() <= took * 1e-6;
+                assert!(fix.slower.zip(took).is_none_or(close), "{}: {fix:?} {took:?}", project.preset);
                 // The same result comes before another one, unless it is far slower or costs money.
                 if !matches!(fix.kind, FixKind::Offload | FixKind::OffloadAll | FixKind::MoreCards { .. }) {
                     assert!(fix.risk >= last, "{}: {:?} out of order", project.preset, fix.kind);

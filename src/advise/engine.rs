@@ -155,9 +155,14 @@ impl<'a> Memo<'a> {
 
     /// What a changed project needs on its card, its sharding settled.
     pub(super) fn need_of(&self, changed: &Project, gpu: &Gpu) -> Option<Need> {
-        let count = changed.hardware.count.max(1);
-        if count == 1 || changed.hardware.sharding != Sharding::Auto {
-            return self.known(gpu, count, changed.hardware.sharding, Some(changed), || changed.clone());
+        self.way_of(changed, gpu).map(|(_, need)| need)
+    }
+
+    /// The way in which a changed project shares its cards, and what each of them needs.
+    fn way_of(&self, changed: &Project, gpu: &Gpu) -> Option<(Sharding, Need)> {
+        let (count, sharding) = (changed.hardware.count.max(1), changed.hardware.sharding);
+        if count == 1 || sharding != Sharding::Auto {
+            return self.known(gpu, count, sharding, Some(changed), || changed.clone()).map(|need| (sharding, need));
         }
         Self::simplest(shardings(changed), gpu, |sharding| {
             self.known(gpu, count, sharding, Some(changed), || {
@@ -166,7 +171,6 @@ impl<'a> Memo<'a> {
                 settled
             })
         })
-        .map(|(_, need)| need)
     }
 
     /// Which other numbers of cards the project needs the same on.
@@ -255,7 +259,10 @@ impl<'a> Memo<'a> {
     /// Time of a changed project on its card.
     pub(super) fn time_of(&self, changed: &Project, gpu: &Gpu) -> Option<TimeEstimate> {
         let load = self.engine.workload(changed, has_flash(gpu)).ok()?;
-        load.on(gpu, changed.hardware.count, changed.hardware.sharding).ok()
+        let (count, given) = (changed.hardware.count, changed.hardware.sharding);
+        // What is left to us is decided by what fits, and dividing more costs time on the wires.
+        let sharding = if given == Sharding::Auto { self.way_of(changed, gpu)?.0 } else { given };
+        load.on(gpu, count, sharding).ok()
     }
 
     /// What the project asks of a card with or without flash attention.
