@@ -307,9 +307,8 @@ fn picks(all: &[Plan], dollar: f64, catalog: &Catalog) -> Vec<(Pick, Plan)> {
     // Nobody pays double to wait three minutes less: of all that are as good as the fastest, the cheapest.
     let soon = |p: &Plan| p.wait <= shortest * AS_GOOD_AS && stands(p, cheapest);
     let fastest = pick(&|p| only(soon(p), (p.cost.amount + dollar) * trouble(p)));
-    let balanced = pick(&|p| {
-        only(stands(p, cheapest) && stands(p, fastest), (p.cost.amount + dollar) * p.wait * trouble(p))
-    });
+    let balanced =
+        pick(&|p| only(stands(p, cheapest) && stands(p, fastest), (p.cost.amount + dollar) * p.wait * trouble(p)));
     let mut found: Vec<(Pick, Plan)> = Vec::new();
     for (pick, plan) in [(Pick::Cheapest, cheapest), (Pick::Balanced, balanced), (Pick::Fastest, fastest)] {
         // Whoever is cheapest and fastest at once is named once.

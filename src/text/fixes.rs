@@ -164,10 +164,7 @@ pub const fn fix_detail(kind: FixKind) -> Message {
             )
         }
         FixKind::Offload => {
-            both!(
-                "更新交给处理器算，要很大的内存。",
-                "The processor makes the update; it takes much main memory."
-            )
+            both!("更新交给处理器算，要很大的内存。", "The processor makes the update; it takes much main memory.")
         }
         FixKind::OffloadAll => {
             both!("要用的时候再搬上卡，要很大的内存。", "Fetched when needed; it takes much main memory.")
