@@ -142,3 +142,48 @@ fn paging_leaves_master_weights_on_the_card() {
     let states = eight.part(Part::Optimizer) - left;
     assert!(((paged.host - eight.host).0 as f64 / (states.0 * 8) as f64 - 1.0).abs() < 0.01);
 }
+
+#[test]
+fn main_memory_under_a_pipeline_takes_its_time_and_leaves_gradients() {
+    let catalog = Catalog::bundled();
+    let gpu = catalog.gpu("rtx-4090").unwrap();
+    let with = |offload| {
+        let mut project = Project { offload, accumulation: 8, ..on("rtx-4090", 2, Method::Full) };
+        project.hardware.sharding = Sharding::Zero1;
+        project.hardware.parallel = Parallel { pipeline: 2, ..Parallel::default() };
+        let memory = estimate::memory(&project, Some(gpu), &catalog).unwrap();
+        (memory, estimate::time(&project, gpu, 2, &catalog).unwrap().step.0)
+    };
+    let ((kept, quick), (away, slow)) = (with(Offload::None), with(Offload::All));
+    // 8.03 G weights with 16-bit gradients, half of them on each card.
+    assert!(kept.part(Part::Gradients).gib() > 7.0 && away.part(Part::Gradients).gib() > 7.0, "{:?}", away.parts);
+    // The processors read and write 32 bytes a weight at 50 GB/s: 5 s at the least.
+    assert!(slow > quick + 5.0, "{slow} {quick}");
+}
+
+#[test]
+fn a_plan_is_no_slower_than_what_the_table_shows() {
+    let catalog = Catalog::bundled();
+    let scratch = Project {
+        model: "resnet50".to_owned(),
+        method: Method::Scratch,
+        micro_batch: 256,
+        hardware: Hardware { gpu: "rtx-3090".to_owned(), ..Hardware::default() },
+        ..Project::default()
+    };
+    for (gpu, project) in [("h100-sxm", on("h100-sxm", 1, Method::Full)), ("rtx-3090", scratch)] {
+        let card = catalog.gpu(gpu).unwrap();
+        let samples = samples_per_step(&project).max(2);
+        let found = safe_plan(&project, card, 2, samples, &catalog).unwrap();
+        let a_sample = |p: &Project, step: f64| step / samples_per_step(p) as f64;
+        let plan = a_sample(&found.project, found.time.step.0);
+        for row in several(&project, card, 2, &catalog).unwrap().sharings {
+            // Only rows that keep the samples of a step are asked of the plan.
+            let Some(time) = row.time.filter(|_| row.fits && samples_per_step(&row.project) == samples) else {
+                continue;
+            };
+            let row_takes = a_sample(&row.project, time.step.0);
+            assert!(plan <= row_takes * 1.011, "{gpu} {:?}: {plan} {row_takes}", row.sharding);
+        }
+    }
+}

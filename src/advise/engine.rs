@@ -4,7 +4,7 @@
 use crate::catalog::{Catalog, Gpu};
 use crate::estimate::time::{Workload, has_flash};
 use crate::estimate::{CARDS_PER_MACHINE, CannotEstimate, MemoryEstimate, TimeEstimate, Walks, overhead};
-use crate::project::{Framework, Project, Sharding};
+use crate::project::{Project, Sharding};
 use crate::units::Bytes;
 use std::cell::RefCell;
 
@@ -112,14 +112,9 @@ pub(super) struct Memo<'a> {
 /// How cards may share the work, the simplest first.
 const SHARDINGS: [Sharding; 3] = [Sharding::Ddp, Sharding::Zero2, Sharding::Zero3];
 
-/// Libraries that put a full copy of everything on every card and know no other way: kohya's scripts divide nothing of
-/// a frozen base, Unsloth, Ultralytics, OneTrainer and ai-toolkit start plain data parallel or one process.
-const COPIES_ONLY: [Framework; 5] =
-    [Framework::Kohya, Framework::Unsloth, Framework::Ultralytics, Framework::OneTrainer, Framework::AiToolkit];
-
 /// Whether several cards can hold what one cannot, in this library.
 pub(super) fn divides(project: &Project) -> bool {
-    !COPIES_ONLY.contains(&project.framework)
+    !project.framework.only_copies()
 }
 
 /// The ways that are worth a look: dividing the gradients and states of adapters gains nothing, and some libraries

@@ -44,6 +44,13 @@ pub enum Reason {
         /// What a card would need at the least.
         needs: Bytes,
     },
+    /// Without it a plan fits in the middle of its error band, but not at the upper end.
+    Tight {
+        /// Which part.
+        choice: Choice,
+        /// What a card would need at the least.
+        needs: Bytes,
+    },
     /// Without it the run takes this many times as long.
     Slower {
         /// Which part.
@@ -105,7 +112,12 @@ fn best(
             Some(other) => reasons.push(Reason::Slower { choice, times: per_sample(other) / per_sample(best) }),
             None => {
                 if let Some(needs) = without().map(|p| p.memory.card).min() {
-                    reasons.push(Reason::WouldNotFit { choice, needs });
+                    let tight = needs <= gpu.usable;
+                    reasons.push(if tight {
+                        Reason::Tight { choice, needs }
+                    } else {
+                        Reason::WouldNotFit { choice, needs }
+                    });
                 }
             }
         }
@@ -145,8 +157,14 @@ fn per_sample(plan: &Plan) -> f64 {
 /// Samples that an optimizer step sees over all cards.
 pub fn samples_per_step(project: &Project) -> u64 {
     let hardware = &project.hardware;
-    let data = if hardware.sharding == Sharding::DeviceMap { 1 } else { hardware.parallel.data(hardware.count) };
-    project.micro_batch.saturating_mul(project.accumulation).saturating_mul(u64::from(data)).max(1)
+    let data = data(project, hardware.count);
+    project.micro_batch.saturating_mul(project.accumulation).saturating_mul(data).max(1)
+}
+
+/// Cards of `count` that see other data; layers one behind the other on all of them see the same.
+fn data(project: &Project, count: u32) -> u64 {
+    let hardware = &project.hardware;
+    if hardware.sharding == Sharding::DeviceMap { 1 } else { u64::from(hardware.parallel.data(count)) }
 }
 
 fn uses(project: &Project, choice: Choice) -> bool {
@@ -185,11 +203,13 @@ fn candidates(
     let walks = Walks::default();
     let language = project.language(catalog);
     let mut tried = Vec::new();
+    // The person's own micro-batch is tried as well: images come by the hundred.
+    let own = Some(project.micro_batch).filter(|own| tried_ways.faster && !tried_ways.micro_batches.contains(own));
     for variant in layouts(project, language.as_ref(), gpu, count, tried_ways.chunks) {
-        let data = u64::from(variant.hardware.parallel.data(count));
+        let data = data(&variant, count);
         for checkpointing in checkpointings(&variant, language.is_some(), tried_ways.faster) {
             // A larger micro-batch makes larger products and a longer pipeline's bubble: all are tried.
-            for &micro_batch in tried_ways.micro_batches {
+            for micro_batch in own.into_iter().chain(tried_ways.micro_batches.iter().copied()) {
                 if micro_batch.saturating_mul(data) > samples.max(1) {
                     continue;
                 }
@@ -211,6 +231,10 @@ fn checkpointings(project: &Project, language: bool, faster: bool) -> Vec<Checkp
     let mut tried: Vec<Checkpointing> = CHECKPOINTINGS.into_iter().filter(keep).collect();
     if tried.is_empty() {
         tried = vec![Checkpointing::Off, Checkpointing::PerBlock];
+    }
+    // What the person set is never left out: a plan is no slower than what they have.
+    if !tried.contains(&project.checkpointing) {
+        tried.push(project.checkpointing);
     }
     tried
 }
@@ -241,10 +265,13 @@ fn layouts(
         if !project.method.is_adapter() {
             ways.extend([Sharding::Zero1, Sharding::Zero2]);
         }
-        ways.push(Sharding::Zero3);
+        ways.extend([Sharding::Zero3, Sharding::Fsdp2]);
         // The processors of many machines are no way to train: nobody does.
         if count <= per_machine {
             ways.push(Sharding::Zero3Offload);
+            if language.is_some() {
+                ways.push(Sharding::DeviceMap);
+            }
         }
     }
     for sharding in ways {

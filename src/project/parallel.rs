@@ -1,6 +1,6 @@
 //! How a large model is cut over cards, beside the data, and what joins the cards.
 
-use super::settings::{Interconnect, Network};
+use super::settings::{Framework, Interconnect, Network};
 use serde::{Deserialize, Serialize};
 
 /// Cards of one machine: the most that stand on one board, share its main memory and its fast links.
@@ -69,5 +69,13 @@ impl Wires {
     /// Cards in each machine where there are `count` in all.
     pub fn per_machine(&self, count: u32) -> u32 {
         if self.machines == 0 { CARDS_PER_MACHINE } else { count.max(1).div_ceil(self.machines).min(CARDS_PER_MACHINE) }
+    }
+}
+
+impl Framework {
+    /// Libraries that put a full copy of everything on every card and know no other way: kohya's scripts divide nothing
+    /// of a frozen base, Unsloth, Ultralytics, OneTrainer and ai-toolkit start plain data parallel or one process.
+    pub const fn only_copies(self) -> bool {
+        matches!(self, Self::Kohya | Self::Unsloth | Self::Ultralytics | Self::OneTrainer | Self::AiToolkit)
     }
 }

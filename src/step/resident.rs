@@ -64,13 +64,17 @@ impl Resident {
         let (weights, waiting) = if away_weights { (0, stored) } else { (stored, 0) };
         if away_state {
             // Megatron's gradient buffer stays on the card (`HybridDeviceOptimizer` copies from it).
-            let stays = shards.way == Way::Megatron;
+            let buffered = shards.way == Way::Megatron;
+            // `reduce_ready_partitions_and_remove_grads` of DeepSpeed's stage_1_and_2.py: without divided gradients (stage
+            // 1, all that a pipeline allows) they wait whole on the card for the last micro-batch.
+            let first_stage = shards.pipeline > 1 || (shards.gradients <= 1 && shards.optimizer > 1);
+            let waits = shards.way == Way::Zero && first_stage && config.accumulation > 1;
             // ZeRO-Offload (Ren et al. 2021), section 4.1: states, master weights and gradients are on the CPU's side.
-            let moved = if stays { 0 } else { gradients };
+            let moved = if buffered { 0 } else { gradients };
             return Self {
                 weights,
-                gradients: if stays { gradients } else { 0 },
-                earlier: if shards.unsynced || stays { earlier } else { 0 },
+                gradients: if buffered || waits { gradients } else { 0 },
+                earlier: if shards.unsynced || buffered || waits { earlier } else { 0 },
                 host: match config.shards.away {
                     Offload::Nvme => on_disk(state),
                     _ => waiting.saturating_add(state).saturating_add(moved),

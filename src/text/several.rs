@@ -183,6 +183,14 @@ pub fn reason(lang: Lang, reason: &Reason) -> String {
             let without = without(*choice).text(lang);
             say!(lang, "{without}：最少也要 {needs}，装不下。", "{without}, {needs} at the least: does not fit.")
         }
+        Reason::Tight { choice, needs } => {
+            let without = without(*choice).text(lang);
+            say!(
+                lang,
+                "{without}：最少要 {needs}，勉强装得下，估算稍有偏差就会爆显存。",
+                "{without}, {needs} at the least: tight, it may run out if the estimate is a little low."
+            )
+        }
         Reason::Slower { choice, times } => {
             let without = without(*choice).text(lang);
             if *times < 1.005 {

@@ -54,6 +54,10 @@ pub fn cut(
     let traffic = load.traffic / card::traffic_rate(gpu) / model_cards;
     let start = load.kernels * KERNEL_START_S / pipeline;
     let busy = (arithmetic + traffic).max(start);
+    // What waits in main memory comes over each card's own bus; the processors of a machine step for all its cards.
+    let bus = link::pcie(gpu) * super::HOST_COPY_SHARE;
+    let from_host = load.from_host / model_cards / bus;
+    let machines = (f64::from(count) / f64::from(per_machine)).ceil().max(1.0);
     // Korthikanti et al. 2022: two all-reduces a layer and pass, or the all-gathers and reduce-scatters that come to the
     // same; they stand between products that need them.
     let between_parts = if tensor > 1.0 {
@@ -63,11 +67,17 @@ pub fn cut(
     } else {
         0.0
     };
-    let micro = busy + between_parts;
+    let micro = busy.max(from_host) + super::HOST_COPY_COST * from_host + between_parts;
     // Narayanan et al. 2021: a share of (p - 1) / (v m) of the work waits for the pipeline to fill and drain.
     let bubble = (pipeline - 1.0) / (of(parallel.chunks) * load.accumulation.max(1.0));
     let work = load.accumulation * micro * (1.0 + bubble) * (1.0 + link::STRAGGLERS);
-    let optimizer = load.optimizer / card::traffic_rate(gpu) / (tensor * pipeline) / (data * context);
+    let divided = tensor * pipeline * data * context;
+    let optimizer = if load.host_step || sharding == Sharding::Zero3Offload {
+        load.optimizer / super::HOST_MEMORY_RATE / machines
+    } else {
+        load.optimizer / card::traffic_rate(gpu) / divided
+    };
+    let optimizer = optimizer.max(load.paged / divided / bus);
     let over_data = if data * context > 1.0 {
         let share = (data * context - 1.0) / (data * context);
         let local = share * load.trained * (load.gradient_bytes + 2.0) / (tensor * pipeline);
@@ -82,7 +92,7 @@ pub fn cut(
     } else {
         0.0
     };
-    let step = work + optimizer + over_data;
+    let step = (work + optimizer + over_data).max(load.from_disk / machines / super::NVME_RATE);
     let steps = (load.samples / (load.micro_batch * load.accumulation * data)).ceil().max(1.0);
     if !(step.is_finite() && steps.is_finite()) {
         return Err(CannotEstimate::TooLarge);

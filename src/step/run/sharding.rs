@@ -82,7 +82,12 @@ impl<'p, O: Observer> Machine<'p, O> {
 
     /// Divided weights are put together for the segment at work, and for the next one ahead of time.
     pub(super) fn gather(&mut self, segment: &Segment) {
-        let divided = if self.shards.way == Way::Whole { self.divided.0 } else { self.shards.weights > 1 };
+        let divided = if self.shards.way == Way::Whole {
+            self.divided.0
+        } else {
+            // From main memory they come layer by layer as well, on one card too.
+            self.shards.weights > 1 || resident::away(self.config).0
+        };
         if !divided || self.shards.keeps_whole {
             return;
         }
