@@ -449,3 +449,32 @@ fn a_step_up_is_news() {
     }
     assert!(steps > 0);
 }
+
+/// Where a cheaper rental stands in the list, nobody is told that there is none; and cards at home cost their power.
+#[test]
+fn nothing_cheaper_is_said_only_where_it_is_true() {
+    use enough_gpu::text::{Lang, pick_reason};
+    let catalog = catalog();
+    let mut left_out = 0;
+    for mut project in projects(&catalog) {
+        project.budget.currency = Currency::Cny;
+        let advice = advise(&project, &catalog).unwrap();
+        let Some((pick, plan)) = advice.plans.picks.iter().find(|(pick, _)| *pick == Pick::Cheapest) else { continue };
+        let said = pick_reason(Lang::Zh, *pick, plan, &advice.plans, &catalog);
+        // What takes longer than anybody waits is no way, and what reads the same is not cheaper.
+        let ends = |c: &&enough_gpu::advise::CardChoice| c.time.is_some_and(|t| t.run.hours() < 24.0 * 90.0 - 1.0);
+        let runs = advice.cards.iter().filter(|c| c.fits).filter(ends).filter_map(|c| c.rent?.run);
+        let cheaper = runs.filter(|run| run.amount < plan.cost.amount * 0.99).count();
+        assert!(cheaper == 0 || !said.starts_with("没有更便宜"), "{}: {cheaper} {said}", project.preset);
+        left_out += usize::from(advice.plans.left_out.is_some());
+    }
+    assert!(left_out > 0);
+    let mut own = on("llm-7b-lora", "rtx-3060-12gb", &catalog);
+    own.hardware.count = 8;
+    own.budget.currency = Currency::Cny;
+    own.budget.limit = Some(0.01);
+    let advice = advise(&own, &catalog).unwrap();
+    assert!(matches!(advice.verdict, Verdict::Fits { .. }));
+    let afford = advice.plans.afford;
+    assert!(!matches!(afford, Some(Afford::TooLittle(p)) if p.way != Way::Own), "{afford:?}");
+}

@@ -39,7 +39,7 @@ pub use curve::{CostPoint, Purchase, RentOrBuy, rent_or_buy};
 pub use facts::*;
 pub use money::usual_price;
 pub use options::option;
-pub use plans::{Afford, Plan, Plans, StepUp, Way};
+pub use plans::{Afford, LeftOut, Plan, Plans, StepUp, Way};
 pub use terms::{DISK_GB, SET_UP_H, electricity, wall_watts, yearly_loss};
 pub use warnings::{bar as card_bar, warnings as card_warnings};
 

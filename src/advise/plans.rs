@@ -105,6 +105,15 @@ pub enum Afford {
     TooLittle(Plan),
 }
 
+/// A rental that is no plan for everybody.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LeftOut {
+    /// Which.
+    pub plan: Plan,
+    /// It is sold in another currency; else its software or its seller asks for patience.
+    pub abroad: bool,
+}
+
 /// The plans worth a look.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Plans {
@@ -116,6 +125,8 @@ pub struct Plans {
     pub picks: Vec<(Pick, Plan)>,
     /// What costs less than the pick that is called the cheapest: about as much, but more trouble or a longer wait.
     pub cheaper: Option<Plan>,
+    /// A rental that costs less than the pick that is called the cheapest, and why it is not counted.
+    pub left_out: Option<LeftOut>,
     /// What the budget buys, where one is given.
     pub afford: Option<Afford>,
     /// The next faster plan after the balanced one.
@@ -170,11 +181,36 @@ pub(super) fn plans(project: &Project, catalog: &Catalog, given: &Given<'_>) -> 
     let least = all.iter().min_by(|a, b| a.cost.amount.total_cmp(&b.cost.amount)).copied();
     let cheapest = picks.iter().find(|(pick, _)| *pick == Pick::Cheapest);
     let cheaper = least.zip(cheapest).filter(|(l, (_, p))| l.cost.amount < p.cost.amount).map(|(least, _)| least);
+    let left_out =
+        cheapest.and_then(|(_, p)| left_out(&terms, project, catalog, given.cards, (foreign, p.cost.amount)));
     let balanced = picks.iter().find(|(pick, _)| *pick == Pick::Balanced).or(picks.first()).map(|(_, plan)| *plan);
     // A card that is shown as a pick already is no news.
     let shown = |p: &Plan| picks.iter().any(|(_, pick)| (pick.gpu, pick.count) == (p.gpu, p.count));
     let step_up = balanced.and_then(|from| step_up(from, &front)).filter(|step| !shown(&step.to));
-    Plans { front, others, picks, cheaper, afford, step_up }
+    Plans { front, others, picks, cheaper, left_out, afford, step_up }
+}
+
+/// The cheapest rental below `cost` among those that are no plans.
+fn left_out(
+    terms: &Terms<'_>,
+    project: &Project,
+    catalog: &Catalog,
+    cards: &[CardChoice],
+    (foreign, cost): (bool, f64),
+) -> Option<LeftOut> {
+    let mut found: Vec<LeftOut> = Vec::new();
+    for choice in cards.iter().filter(|c| c.fits) {
+        let (Some(gpu), Some(rent)) = (catalog.gpu(choice.gpu), choice.rent) else { continue };
+        let abroad = rent.converted && !foreign;
+        if !abroad && is_mainstream(project, gpu) {
+            continue;
+        }
+        let mut ways = Vec::new();
+        elsewhere(terms, gpu, choice, true, &mut ways);
+        found.extend(ways.into_iter().filter(|p| p.way == Way::Rent).map(|plan| LeftOut { plan, abroad }));
+    }
+    found.retain(|l| l.plan.wait <= LONGEST_H && l.plan.cost.amount < cost);
+    found.into_iter().min_by(|a, b| a.plan.cost.amount.total_cmp(&b.plan.cost.amount))
 }
 
 /// A plan that takes no rent and nothing from a shop.
@@ -284,7 +320,10 @@ fn afford(all: &[Plan], limit: f64) -> Option<Afford> {
         let (a, b) = (key(a), key(b));
         a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1))
     });
-    let least = || all.iter().min_by(|a, b| a.outlay.amount.total_cmp(&b.outlay.amount));
+    let amount = |a: &&Plan, b: &&Plan| a.outlay.amount.total_cmp(&b.outlay.amount);
+    // What stands at home takes no money but that of the power.
+    let home = || all.iter().filter(|p| matches!(p.way, Way::Own | Way::Processor)).min_by(amount);
+    let least = || home().or_else(|| all.iter().min_by(amount));
     soonest.map(|p| Afford::Soonest(*p)).or_else(|| least().map(|p| Afford::TooLittle(*p)))
 }
 

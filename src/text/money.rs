@@ -3,7 +3,7 @@
 use super::names::{before, provider};
 use super::numbers::{about, about_hours, before_word, hours, money, month, percent, plain};
 use super::{Lang, Message, both, say};
-use crate::advise::{Afford, Pick, Plan, Plans, Purchase, RentOrBuy, StepUp, Way};
+use crate::advise::{Afford, LeftOut, Pick, Plan, Plans, Purchase, RentOrBuy, StepUp, Way};
 use crate::catalog::Catalog;
 use crate::project::Budget;
 use crate::units::{Date, Money};
@@ -127,6 +127,10 @@ pub fn pick_reason(lang: Lang, pick: Pick, plan: &Plan, plans: &Plans, catalog: 
                     "Next to the cheapest, done in {wait}. The cheapest is to {doing}: {cost}, {its_wait}."
                 )
             }
+            _ if plans.left_out.is_some() => {
+                let left = plans.left_out.map(|l| left_out(lang, &l, catalog)).unwrap_or_default();
+                say!(lang, "省钱又好上手，{wait}后出结果。{left}", "Cheap and easy to get, done in {wait}. {left}")
+            }
             _ => say!(lang, "没有更便宜的办法，{wait}后出结果。", "There is no cheaper way; done in {wait}."),
         };
     };
@@ -142,6 +146,24 @@ pub fn pick_reason(lang: Lang, pick: Pick, plan: &Plan, plans: &Plans, catalog: 
             "For {more} more than the cheapest you have it {saved} sooner, in {wait}."
         ),
     }
+}
+
+/// What would be cheaper still, and why it is not the pick.
+fn left_out(lang: Lang, left: &LeftOut, catalog: &Catalog) -> String {
+    let (doing, cost) = (plan_doing(lang, &left.plan, catalog), plan_cost(lang, &left.plan));
+    let wait = about_hours(lang, left.plan.wait);
+    if left.abroad {
+        return say!(
+            lang,
+            "{doing}还能更便宜（{cost}，{wait}），但要境外账号、用外币付。",
+            "Cheaper still is to {doing} ({cost}, {wait}), but it takes an account and money from abroad."
+        );
+    }
+    say!(
+        lang,
+        "{doing}还能更便宜（{cost}，{wait}），但软件要多折腾。",
+        "Cheaper still is to {doing} ({cost}, {wait}), but its software takes patience."
+    )
 }
 
 /// What the budget buys.
