@@ -3,6 +3,7 @@
 use enough_gpu::advise::rig::{
     Case, Check, Circuit, Cooling, Noise, NotAtHome, Platform, circuits, disk, not_at_home, rig,
 };
+use enough_gpu::advise::wall_watts;
 use enough_gpu::catalog::Catalog;
 use enough_gpu::project::{Method, Project};
 use enough_gpu::units::{Bytes, Currency};
@@ -29,8 +30,10 @@ fn two_rtx_3090() {
     assert!(!found.not_at_home);
     // The 3090 came before the 16-pin connector was usual, and its driver's rules.
     assert!(!found.checks.iter().any(|c| matches!(c, Check::TwelveVolt { .. } | Check::NoPeerToPeer)));
-    // 845 W on average behind the supply, for 720 hours: 676 kWh.
-    assert!((found.month_kwh - 676.0).abs() < 1.0, "{}", found.month_kwh);
+    // The same power while it trains as everywhere on the page, for 720 hours.
+    let training = wall_watts(gpu, 2).unwrap();
+    assert!((found.month_kwh - training * 0.72).abs() < 0.1, "{}", found.month_kwh);
+    assert!((700.0..found.wall_w).contains(&training), "{training}");
 }
 
 #[test]

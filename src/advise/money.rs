@@ -147,17 +147,29 @@ pub fn usual_price(project: &Project, field: Field, catalog: &Catalog) -> Option
     }
 }
 
+/// A new card costs more than this many times a used one: those of the catalog that are sold both ways in dollars cost
+/// 1.1 to 1.6 times as much.
+const ABOVE_USED: f64 = 1.15;
+
 /// What `count` cards cost to buy, in the person's currency.
 pub(super) fn buy(gpu: &Gpu, count: u32, terms: &Terms<'_>) -> Option<Buy> {
     let price = &gpu.price;
     let one = |money: Money| terms.convert(money);
     let all = |each: f64| terms.money(each * f64::from(count));
     let usd = price.street_usd.map(Money::usd);
+    let used_usd = price.used_usd.map(Money::usd);
     let cny = price.street_cny.map(Money::cny);
-    let street = if terms.currency == Currency::Cny { cny.or(usd) } else { usd.or(cny) };
+    // Not sold new in dollars, and hardly dearer in yuan than a used one: what the market in China asks is for used ones.
+    let only_used =
+        usd.is_none() && cny.zip(used_usd).is_some_and(|(market, used)| one(market) <= one(used) * ABOVE_USED);
+    let (new_cny, used_cny) = if only_used { (None, cny) } else { (cny, None) };
+    let msrp = price.msrp_usd.filter(|_| !only_used).map(Money::usd);
+    let in_yuan = terms.currency == Currency::Cny;
+    let street = if in_yuan { new_cny.or(usd) } else { usd.or(new_cny) };
+    let second_hand = if in_yuan { used_cny.or(used_usd) } else { used_usd };
     let (own_new, own_used) = (terms.own_price(gpu, PriceKind::New), terms.own_price(gpu, PriceKind::Used));
-    let new = own_new.or(street.or(price.msrp_usd.map(Money::usd)).map(one)).map(all);
-    let used = own_used.or(price.used_usd.map(Money::usd).map(one)).map(all);
+    let new = own_new.or(street.or(msrp).map(one)).map(all);
+    let used = own_used.or(second_hand.map(one)).map(all);
     // A price that the person gave is neither dated nor rough.
     let said = (own_new.is_some() || new.is_none()) && (own_used.is_some() || used.is_none());
     (new.is_some() || used.is_some()).then_some(Buy {

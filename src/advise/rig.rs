@@ -1,6 +1,6 @@
 //! A machine of one's own: what it takes to run a number of cards at home or in an office.
 
-use super::terms::{DRAW, SUPPLY_EFFICIENCY, SUPPLY_MARGIN, SUPPLY_REST_W, can_own};
+use super::terms::{SUPPLY_EFFICIENCY, SUPPLY_REST_W, can_own, supply_watts, wall_watts};
 use crate::catalog::{Catalog, Gpu, GpuFamily};
 use crate::project::{Place, Project, place};
 use crate::units::Bytes;
@@ -199,13 +199,10 @@ pub fn rig(gpu: &Gpu, count: u32, host: Bytes) -> Option<Rig> {
     let count = count.max(1);
     let each = gpu.tdp_w?;
     let cards = f64::from(count);
-    let needed = (cards * each + SUPPLY_REST_W) * SUPPLY_MARGIN;
-    // What the maker asks for one card, and the others' power on top.
-    let asked = gpu.min_psu_w.unwrap_or(0.0) + (cards - 1.0) * each;
-    let supply_w = (needed.max(asked) / 50.0).ceil() * 50.0;
+    let supply_w = supply_watts(gpu, count)?;
     let supplies = (supply_w / LARGEST_PSU_W).ceil().max(1.0);
     let wall_w = (cards * each + SUPPLY_REST_W) / SUPPLY_EFFICIENCY;
-    let month_kwh = (cards * each * DRAW + SUPPLY_REST_W) / SUPPLY_EFFICIENCY * 24.0 * 30.0 / 1000.0;
+    let month_kwh = wall_watts(gpu, count)? * 24.0 * 30.0 / 1000.0;
     let mut checks = vec![Check::PowerSupply { watts: supply_w, supplies: supplies as u32 }];
     // NVIDIA's cards of more than 300 W since 2022 carry the 16-pin connector.
     let sixteen_pin = gpu.launched >= "2022-09" && each > 300.0 && gpu.family == GpuFamily::Consumer;

@@ -106,7 +106,8 @@ impl<'a> Terms<'a> {
 
     /// A larger power supply, where the cards need one.
     pub(super) fn supply(&self, gpu: &Gpu, count: u32) -> Option<(f64, f64)> {
-        let watts = supply_watts(gpu, count)?;
+        let carried = matches!(gpu.family, GpuFamily::Laptop | GpuFamily::Apple);
+        let watts = supply_watts(gpu, count).filter(|_| !carried)?;
         (watts > ORDINARY_SUPPLY_W).then(|| (watts, self.convert(Money::usd(watts * SUPPLY_USD_W))))
     }
 }
@@ -128,13 +129,13 @@ pub fn wall_watts(gpu: &Gpu, count: u32) -> Option<f64> {
     Some((gpu.tdp_w? * f64::from(count) * DRAW + rest) / SUPPLY_EFFICIENCY)
 }
 
-/// The power supply that `count` cards want, watts.
-fn supply_watts(gpu: &Gpu, count: u32) -> Option<f64> {
-    match gpu.family {
-        GpuFamily::Laptop | GpuFamily::Apple => None,
-        _ if count == 1 && gpu.min_psu_w.is_some() => gpu.min_psu_w,
-        _ => gpu.tdp_w.map(|watts| (watts * f64::from(count) + SUPPLY_REST_W) * SUPPLY_MARGIN),
-    }
+/// The power supply that a computer with `count` cards wants, watts: cards and the rest with a margin, or what the maker
+/// asks for one card and the others' power on top; in steps of 50 W, as they are sold.
+pub(super) fn supply_watts(gpu: &Gpu, count: u32) -> Option<f64> {
+    let (each, cards) = (gpu.tdp_w?, f64::from(count.max(1)));
+    let needed = (cards * each + SUPPLY_REST_W) * SUPPLY_MARGIN;
+    let asked = gpu.min_psu_w.unwrap_or(0.0) + (cards - 1.0) * each;
+    Some((needed.max(asked) / 50.0).ceil() * 50.0)
 }
 
 /// What is left of a card's worth after some weeks. A card is not sold the day after: at least a year is counted.
