@@ -7,7 +7,7 @@
 use enough_gpu::advise::oom::{Cause, First, explain};
 use enough_gpu::catalog::Catalog;
 use enough_gpu::project::import::error::{Memory, Stage};
-use enough_gpu::project::import::{Hints, TextKind, read};
+use enough_gpu::project::import::{Hints, Note, TextKind, read};
 use enough_gpu::project::{Field, Project};
 use enough_gpu::units::Bytes;
 
@@ -426,4 +426,15 @@ fn texts_that_only_speak_of_it_are_no_errors() {
         let reading = read(text, Hints::pasted(&catalog));
         assert!(reading.error.is_none(), "{text}: {:?}", reading.error);
     }
+}
+
+/// A build without code for the card is an error, and none about memory.
+#[test]
+fn a_card_that_pytorch_has_no_code_for_is_told() {
+    let catalog = Catalog::bundled();
+    let text = "RuntimeError: CUDA error: no kernel image is available for execution on the device\nCUDA kernel errors \
+                might be asynchronously reported at some other API call.";
+    let reading = read(text, Hints::pasted(&catalog));
+    assert_eq!((reading.kind, reading.error), (TextKind::Error, None));
+    assert_eq!(reading.notes, [Note::NoKernelForCard]);
 }

@@ -445,6 +445,7 @@ fn what_is_said_of_a_paste_is_in_both_languages() {
         Note::ParametersOfSize(7_000_000_000),
         Note::ShallowTable,
         Note::Steps(1000),
+        Note::NoKernelForCard,
     ] {
         both("note", &|lang| doors::note(lang, &note, &catalog));
     }

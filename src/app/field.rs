@@ -121,6 +121,7 @@ fn number_input(page: Page, field: Field) -> AnyView {
                 placeholder=usual
                 prop:value=words(move || page.shown(field))
                 on:input=move |event| page.type_into(field, event_target_value(&event))
+                on:change=move |_| page.leave()
             />
             {unit.map(|unit| view! { <span class="unit" aria-hidden="true">{page.t(unit)}</span> })}
         </span>

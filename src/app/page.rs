@@ -4,7 +4,9 @@ use crate::advise::{self, Advice, Changes, FixKind};
 use crate::catalog::Catalog;
 use crate::estimate::CannotEstimate;
 use crate::project::link::Unread;
-use crate::project::{Applied, Field, FieldError, Project, Relevant, Typed, apply, fields, priced_card, relevant};
+use crate::project::{
+    Applied, Field, FieldError, Kind, Project, Relevant, Typed, apply, fields, priced_card, relevant,
+};
 use crate::text::{self, Answer, Lang, Message, featured};
 use crate::units::{Currency, Date};
 use leptos::prelude::*;
@@ -66,6 +68,8 @@ pub struct Page {
     pub unread: RwSignal<Vec<Unread>>,
     /// The field that was typed into last, where nothing else was done since.
     pub typing: StoredValue<Option<Field>>,
+    /// The value that the field being typed into had before.
+    before: StoredValue<Option<(Field, String)>>,
     /// Whether and how it stands in another page.
     pub frame: StoredValue<Frame>,
     /// What the person measured.
@@ -100,6 +104,7 @@ impl Page {
             pasted: RwSignal::default(),
             unread: RwSignal::default(),
             typing: StoredValue::default(),
+            before: StoredValue::default(),
             frame: StoredValue::default(),
             own: super::measured::Own::new(),
             advice,
@@ -137,11 +142,29 @@ impl Page {
 
     /// Takes a keystroke in a field.
     pub fn type_into(self, field: Field, raw: String) {
+        let now = self.project.get_untracked();
+        // What stood there before the first keystroke stands in for a value that is none.
+        if self.before.with_value(|b| b.as_ref().is_none_or(|(of, _)| *of != field)) {
+            self.before.set_value(Some((field, fields::get(&now, field))));
+        }
         self.typing.set_value(Some(field));
         self.typed.update(|t| {
             t.insert(field, raw);
         });
-        self.settle(&self.project.get_untracked());
+        self.settle(&now);
+        let number = matches!(fields::kind(field), Kind::Number(_));
+        if number && self.errors.with_untracked(|e| e.contains_key(&field)) {
+            let mut last = self.project.get_untracked();
+            let held = self.before.get_value();
+            if held.is_some_and(|(_, value)| fields::set(&mut last, field, &value, self.catalog).is_ok()) {
+                self.settle(&last);
+            }
+        }
+    }
+
+    /// The field is left, or its value confirmed: the next keystroke begins another edit.
+    pub fn leave(self) {
+        self.before.set_value(None);
     }
 
     /// Takes a choice: an option, a switch, a row of the catalog.
@@ -179,7 +202,8 @@ impl Page {
 
     /// Takes the latest fix back.
     pub fn undo(self) {
-        let Some(before) = self.changes.write().undo() else { return };
+        let now = self.project.get_untracked();
+        let Some(before) = self.changes.write().undo(&now, self.catalog) else { return };
         let rest = self.changes.get_untracked();
         self.replace(&before);
         self.changes.set(rest);
@@ -192,6 +216,7 @@ impl Page {
         self.changes.set(Changes::default());
         self.pasted.set(BTreeMap::new());
         self.typing.set_value(None);
+        self.leave();
         self.project.set(project);
     }
 
@@ -209,6 +234,7 @@ impl Page {
     /// Puts another project in place, where it leaves the locked fields alone; texts stay where their field did not change.
     fn replace(self, next: &Project) {
         self.typing.set_value(None);
+        self.leave();
         let before = self.project.get_untracked();
         if !self.allows(next) {
             return;

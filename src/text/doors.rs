@@ -1,7 +1,7 @@
 //! What was pasted, in words: its kind, its settings, what else is to be known.
 
 use super::names::{card, model};
-use super::numbers::{counted, whole};
+use super::numbers::{counted, plain, whole};
 use super::{Lang, Message, both, choice, say};
 use crate::catalog::Catalog;
 use crate::project::import::card::ListedCard;
@@ -121,6 +121,16 @@ const BUSY: Bytes = Bytes(300 << 20);
 /// Cards that are told of one by one.
 const MOST: usize = 8;
 
+/// A script does not tell how much data there is: what the form has is somebody else's.
+pub fn no_samples(lang: Lang, samples: u64) -> String {
+    let samples = plain(samples as f64);
+    say!(
+        lang,
+        "这里没写有多少数据，表单里还是 {samples}：填完记得把“数据量”改成你自己的，时间和钱都靠它。",
+        "This does not tell how much data there is, and the form still says {samples}: set it to yours, since time and cost go with it."
+    )
+}
+
 /// What is to be known about a reading beside its values.
 pub fn note(lang: Lang, note: &Note, catalog: &Catalog) -> String {
     match note {
@@ -189,6 +199,12 @@ pub fn note(lang: Lang, note: &Note, catalog: &Catalog) -> String {
         Note::ShallowTable => both!(
             "这张表只到模块，没有展开到层，激活是估的。",
             "This table shows blocks, not the layers in them; activations are estimated."
+        )
+        .text(lang)
+        .to_string(),
+        Note::NoKernelForCard => both!(
+            "这不是显存的事：装的 PyTorch 里没有这张卡的代码。RTX 50 系要装 CUDA 12.8 以上的版本（2.7 起才有），太老的卡要装旧版本。",
+            "This is no matter of memory: the installed PyTorch has no code for this card. RTX 50 cards need a build for CUDA 12.8 or newer (from 2.7 on), very old cards an older version."
         )
         .text(lang)
         .to_string(),

@@ -102,6 +102,8 @@ pub enum Note {
     ParametersOfSize(u64),
     /// A table that shows blocks and not the layers in them; what they keep is estimated.
     ShallowTable,
+    /// The error is no matter of memory: the installed PyTorch has no code for this card.
+    NoKernelForCard,
     /// A number of steps ends the training, not passes over the data.
     Steps(u64),
 }

@@ -7,7 +7,7 @@ mod trace;
 
 pub use trace::Stage;
 
-use super::{Hints, Piece, Reading, Text, TextKind};
+use super::{Hints, Note, Piece, Reading, Text, TextKind};
 use crate::units::Bytes;
 
 /// Whose memory ran out, by who says so.
@@ -97,9 +97,16 @@ pub struct MemoryError {
     pub from: Piece,
 }
 
+/// CUDA's word for a program without code for this card (`cudaErrorNoKernelImageForDevice`).
+const NO_KERNEL: &str = "no kernel image is available";
+
 /// Reads an error.
 pub fn read(text: &Text, hints: Hints<'_>, reading: &mut Reading) {
     log::read(text, reading);
+    if text.small().contains(NO_KERNEL) {
+        reading.is(TextKind::Error);
+        reading.notes.push(Note::NoKernelForCard);
+    }
     let Some((at, mut error)) = message::find(text) else { return };
     reading.is(TextKind::Error);
     trace::read(text, at, hints, &mut error, reading);
