@@ -160,14 +160,15 @@ fn fixes_go_back_exactly() {
         }
         assert_eq!(changes.is_empty(), before.is_empty());
         for project in before.into_iter().rev() {
-            let back = changes.undo().unwrap();
+            let back = changes.undo(&here, &catalog).unwrap();
+            here.clone_from(&back);
             assert_eq!(back, project);
             // What comes back through the link is what was there.
             let link = write(&back, Currency::Usd, &catalog);
             let read = Link::new("", &link).project(Currency::Usd, &catalog).map(|(p, _)| p);
             assert_eq!(read, Some(back), "{link}");
         }
-        assert_eq!(changes.undo(), None);
+        assert_eq!(changes.undo(&here, &catalog), None);
         // After an edit there is no way back that would lose it.
         changes.push(Vec::new(), here.clone(), here.clone());
         here.samples += 1;
