@@ -217,7 +217,6 @@ fn fixes_are_in_both_languages() {
         FixKind::MoreCards { count: 2 },
         FixKind::Sharding,
         FixKind::Offload,
-        FixKind::OffloadAll,
         FixKind::BlockSwap { share: 0.5 },
     ];
     for kind in fixes {

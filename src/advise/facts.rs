@@ -146,8 +146,6 @@ pub enum FixKind {
     Sharding,
     /// Optimizer state and its step in main memory.
     Offload,
-    /// Weights too.
-    OffloadAll,
     /// Blocks of a denoiser wait in main memory.
     BlockSwap {
         /// Share of the blocks.

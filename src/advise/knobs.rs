@@ -165,10 +165,7 @@ pub(super) fn knobs(project: &Project, domain: Domain, swaps_blocks: bool, gpu: 
     }
 
     if full && project.offload == Offload::None && denoiser_or_language {
-        let mut settings = vec![FixKind::Offload];
-        // Trainers of denoisers swap blocks instead.
-        settings.extend(language.then_some(FixKind::OffloadAll));
-        knobs.push(several(3, settings));
+        knobs.push(one(3, FixKind::Offload));
     }
 
     let takes_adapters = denoiser_or_language || domain == Domain::Audio;
@@ -270,7 +267,6 @@ pub(super) fn apply(kind: FixKind, project: &mut Project, gpu: &Gpu) {
         }
         FixKind::Sharding => project.hardware.sharding = Sharding::Zero3,
         FixKind::Offload => project.offload = Offload::Optimizer,
-        FixKind::OffloadAll => project.offload = Offload::All,
         FixKind::BlockSwap { share } => project.block_swap = share,
     }
 }
@@ -296,7 +292,6 @@ pub(super) fn risk(kind: FixKind, project: &Project, domain: Domain) -> QualityR
         | FixKind::MoreCards { .. }
         | FixKind::Sharding
         | FixKind::Offload
-        | FixKind::OffloadAll
         | FixKind::BlockSwap { .. } => QualityRisk::None,
         FixKind::PureBf16 | FixKind::Optimizer8bit | FixKind::PagedOptimizer | FixKind::QuantizedBase => {
             QualityRisk::Slight

@@ -66,7 +66,7 @@ const fn knob_of(kind: FixKind) -> Knob {
         FixKind::CacheLatents => Knob::Cache,
         FixKind::MoreCards { .. } => Knob::Cards,
         FixKind::Sharding => Knob::Shard,
-        FixKind::Offload | FixKind::OffloadAll => Knob::Offload,
+        FixKind::Offload => Knob::Offload,
         FixKind::BlockSwap { .. } => Knob::Swap,
         FixKind::FewerFrames { .. } | FixKind::ShorterAudio { .. } => Knob::None,
     }

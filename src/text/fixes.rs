@@ -56,7 +56,6 @@ pub fn fix(lang: Lang, kind: FixKind) -> String {
         FixKind::MoreCards { count } => say!(lang, "用 {count} 张卡", "Use {count} cards"),
         FixKind::Sharding => say!(lang, "把状态分到几张卡上", "Divide the state over the cards"),
         FixKind::Offload => say!(lang, "优化器状态放到内存", "Move optimizer state to main memory"),
-        FixKind::OffloadAll => say!(lang, "权重和状态都放到内存", "Move weights and state to main memory"),
     }
 }
 
@@ -165,9 +164,6 @@ pub const fn fix_detail(kind: FixKind) -> Message {
         }
         FixKind::Offload => {
             both!("更新交给处理器算，要很大的内存。", "The processor makes the update; it takes much main memory.")
-        }
-        FixKind::OffloadAll => {
-            both!("要用的时候再搬上卡，要很大的内存。", "Fetched when needed; it takes much main memory.")
         }
     }
 }
