@@ -28,7 +28,6 @@ fn storage_that_lies_is_passed_over() {
         );
         page.script_with(&format!("localStorage.setItem('{KEY}', arguments[0])"), vec![json!(text)]);
         page.go("");
-        page.reload();
         page.text("@answer-head");
         page.type_into("@input-micro-batch", "3");
         page.wait("the link follows", || page.link().contains("batch=3").then_some(()));

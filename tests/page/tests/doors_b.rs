@@ -71,6 +71,7 @@ fn a_table_of_layers_makes_a_network() {
 fn a_script_fills_the_form_and_tells_what_it_did_not_know() {
     let page = Page::open_at("door-script", Language::English, Window::DESKTOP, "#model=gpt2&method=full");
     paste(&page, SCRIPT);
+    page.click("[data-testid='door-unknown'] > summary");
     page.wait_for_text("@door-unknown", "my_own_switch");
     page.picture("door-script");
     page.click("@door-fill");
@@ -119,7 +120,7 @@ fn settings_are_moved_from_their_table() {
         let name = format!("moves-{language:?}").to_lowercase();
         let page =
             Page::open_at(&name, language, window, "#model=qwen2.5-7b&method=qlora&seq=2048&batch=2&have=rtx-4090");
-        assert_eq!(page.text("@move-micro-batch"), "", "nothing is worked out before it is unfolded");
+        assert_eq!(page.count("[data-testid='move-micro-batch']"), 0, "nothing is worked out before it is unfolded");
         page.click("@moves > summary");
         page.wait_for_text("@move-sequence", "GiB");
         page.picture(&name);
