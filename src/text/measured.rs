@@ -208,5 +208,10 @@ pub fn kept(lang: Lang, project: &Project, measurement: &Measurement, catalog: &
 /// How many runs all this is judged by.
 pub fn runs_note(lang: Lang, count: usize) -> String {
     let count = whole(count as f64);
-    say!(lang, "从 {count} 次公开实测里挑的。", "Taken from {count} published measurements.")
+    say!(
+        lang,
+        "从 {count} 次公开实测里挑的。精度、优化器、框架可能跟你的不一样，数也就不一样，细节看来源。",
+        "Taken from {count} published measurements. Their precision, optimizer or library may differ from yours, and so may \
+         the figure: the source tells."
+    )
 }
