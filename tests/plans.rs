@@ -1,7 +1,7 @@
 //! Plans for many cards beside published runs.
 
 use enough_gpu::advise::plan::{Choice, Reason, plan, smallest_count};
-use enough_gpu::advise::pretraining::pretraining;
+use enough_gpu::advise::pretraining::{pretraining, published_batch, usual_plan};
 use enough_gpu::catalog::Catalog;
 use enough_gpu::project::{Framework, Hardware, Method, Precision, Project};
 
@@ -34,6 +34,9 @@ fn published_runs() {
         let found =
             plan(&scratch(model, sequence), gpu, cards, samples, &catalog).unwrap_or_else(|| panic!("{source}"));
         let run = pretraining(&found, tokens, 2.0);
+        // The published number of tokens a step, and no more than twice what is told to be usual.
+        assert!((run.tokens_per_step - (samples * sequence) as f64).abs() < 1.0, "{source}: {}", run.tokens_per_step);
+        assert!(run.tokens_per_step <= 2.0 * published_batch(&found.project, &catalog), "{source}");
         let ours = run.per_card.0 / 1e12;
         let p = &found.project;
         println!(
@@ -103,4 +106,19 @@ fn the_smallest_count() {
     project.method = Method::Full;
     let full = smallest_count(&project, gpu, &catalog);
     assert!(full.is_some_and(|n| (8..=16).contains(&n)), "{full:?}");
+}
+
+/// A step is no larger than what models of this size were trained with, as long as every card then has work.
+#[test]
+fn steps_of_a_pretraining_stay_usual() {
+    let catalog = Catalog::bundled();
+    let gpu = catalog.gpu("h100-sxm").unwrap();
+    let project = scratch("llama-3.1-405b", 8192);
+    let tokens =
+        |cards| pretraining(&usual_plan(&project, gpu, cards, &catalog).unwrap(), 15.6e12, 2.0).tokens_per_step;
+    // Llama 3 took 16 M.
+    for cards in [1024, 16_384] {
+        assert!((15e6..18e6).contains(&tokens(cards)), "{cards}: {}", tokens(cards));
+    }
+    assert!(tokens(100_000) > 2.0 * published_batch(&project, &catalog), "{}", tokens(100_000));
 }

@@ -2,7 +2,7 @@
 
 use super::Rent;
 use super::money::Offers;
-use super::plan::Plan;
+use super::plan::{Plan, plan};
 use super::terms::Terms;
 use crate::catalog::{Catalog, Gpu};
 use crate::estimate::CARDS_PER_MACHINE;
@@ -35,6 +35,8 @@ pub struct PreTraining {
     pub per_card: Flops,
     /// Tokens a second over all cards, while it runs.
     pub tokens_per_second: f64,
+    /// Tokens of an optimizer step, over all cards.
+    pub tokens_per_step: f64,
 }
 
 /// What it takes to train over `tokens` by this plan, at a price for each GPU-hour.
@@ -43,7 +45,8 @@ pub fn pretraining(plan: &Plan, tokens: f64, price_per_gpu_hour: f64) -> PreTrai
     let cards = p.hardware.count.max(1);
     let data = f64::from(p.hardware.parallel.data(cards));
     let samples = p.micro_batch as f64 * p.accumulation as f64 * data;
-    let tokens_per_second = samples * p.sequence as f64 / plan.time.step.0;
+    let tokens_per_step = samples * p.sequence as f64;
+    let tokens_per_second = tokens_per_step / plan.time.step.0;
     let training_days = tokens / tokens_per_second / 86_400.0;
     // Every lost hour is itself an hour in which something may break.
     let lost = INTERRUPTIONS_PER_CARD_DAY * f64::from(cards) * LOST_PER_INTERRUPTION.0 / 86_400.0;
@@ -59,6 +62,7 @@ pub fn pretraining(plan: &Plan, tokens: f64, price_per_gpu_hour: f64) -> PreTrai
         effective,
         per_card: Flops(plan.time.flops.0 / plan.time.step.0 / f64::from(cards)),
         tokens_per_second,
+        tokens_per_step,
     }
 }
 
@@ -78,15 +82,31 @@ pub fn tokens(project: &Project) -> f64 {
     project.samples as f64 * project.epochs * project.sequence as f64
 }
 
-/// Tokens of an optimizer step that are usual for a model of this size, or what the project is set to where that is more:
-/// 0.5 M up to a billion weights, 2 M around ten (GPT-3, table 2.1), 4 M around seventy (Llama 2, section 2.2), 16 M
-/// beyond (The Llama 3 Herd of Models, table 4).
+/// The plan for `cards` cards with a step of the usual size, or with the smallest one that gives every card work.
+pub fn usual_plan(project: &Project, gpu: &Gpu, cards: u32, catalog: &Catalog) -> Option<Plan> {
+    let most = u64::from(cards);
+    let mut samples = (usual_batch(project, catalog) / project.sequence.max(1) as f64).ceil() as u64;
+    loop {
+        let found = plan(project, gpu, cards, samples.max(1), catalog);
+        if found.is_some() || samples >= most {
+            return found;
+        }
+        samples = samples.max(1).saturating_mul(2).min(most);
+    }
+}
+
+/// Tokens of an optimizer step that are usual for a model of this size, or what the project is set to where that is more.
 pub fn usual_batch(project: &Project, catalog: &Catalog) -> f64 {
-    let usual: f64 = match project.parameters(catalog) as f64 {
+    published_batch(project, catalog).max(super::plan::samples_per_step(project) as f64 * project.sequence as f64)
+}
+
+/// Tokens of an optimizer step with which models of this size were trained: 0.5 M up to a billion weights, 2 M around ten
+/// (GPT-3, table 2.1), 4 M around seventy (Llama 2, section 2.2), 16 M beyond (The Llama 3 Herd of Models, table 4).
+pub fn published_batch(project: &Project, catalog: &Catalog) -> f64 {
+    match project.parameters(catalog) as f64 {
         p if p < 2e9 => 0.5e6,
         p if p < 2e10 => 2e6,
         p if p < 2e11 => 4e6,
         _ => 16e6,
-    };
-    usual.max(super::plan::samples_per_step(project) as f64 * project.sequence as f64)
+    }
 }

@@ -214,8 +214,9 @@ pub const TOKENS: Message = both!("token 数", "Tokens");
 /// Cards.
 pub const CARDS: Message = both!("卡数", "Cards");
 /// Lines of the answer.
-pub const CLUSTER_LINES: [Message; 7] = [
+pub const CLUSTER_LINES: [Message; 8] = [
     both!("分法", "Plan"),
+    both!("一步", "A step"),
     both!("每张卡", "Each card"),
     both!("多久", "Takes"),
     both!("卡时", "GPU-hours"),
@@ -224,8 +225,15 @@ pub const CLUSTER_LINES: [Message; 7] = [
     both!("速度", "Speed"),
 ];
 
-/// The values of [`CLUSTER_LINES`]. `price` is for a card and hour, with the month it was read in.
-pub fn cluster(lang: Lang, run: &PreTraining, found: &Plan, price: Option<(Money, &'static str, &str)>) -> [String; 7] {
+/// The values of [`CLUSTER_LINES`]. `price` is for a card and hour, with the month it was read in; `published` are the
+/// tokens of a step with which models of this size were trained.
+pub fn cluster(
+    lang: Lang,
+    run: &PreTraining,
+    found: &Plan,
+    price: Option<(Money, &'static str, &str)>,
+    published: f64,
+) -> [String; 8] {
     let card = found.memory.card;
     let band = super::numbers::band(found.memory.band);
     let days = super::numbers::about_hours(lang, run.days * 24.0);
@@ -252,6 +260,7 @@ pub fn cluster(lang: Lang, run: &PreTraining, found: &Plan, price: Option<(Money
     );
     [
         plan(lang, found),
+        step(lang, run.tokens_per_step, published),
         say!(lang, "{card}（{band}）", "{card} ({band})"),
         days,
         hours,
@@ -267,6 +276,21 @@ pub fn cluster(lang: Lang, run: &PreTraining, found: &Plan, price: Option<(Money
             "{rate} tokens a second, {each} TFLOP/s a card, {mfu} of the peak"
         ),
     ]
+}
+
+/// Tokens of a step, and whether anybody has trained with so many.
+fn step(lang: Lang, tokens: f64, published: f64) -> String {
+    let all = before_word(lang, &about(lang, tokens));
+    if tokens <= 2.0 * published {
+        return say!(lang, "{all}token", "{all}tokens");
+    }
+    let usual = before_word(lang, &about(lang, published));
+    say!(
+        lang,
+        "{all}token。这么大的模型公开的训练一步约 {usual}token，再大没人报告过效果：少用些卡，或者一条样本切到几张卡上（TP、PP、CP）",
+        "{all}tokens. Published training of models of this size takes about {usual}a step; beyond that nobody has told how well it \
+         learns: use fewer cards, or cut a sample over several (TP, PP, CP)"
+    )
 }
 
 /// What is allowed in the two inputs.

@@ -1,8 +1,8 @@
 //! Pre-training on many cards: how many days, what it costs, what breaks.
 
 use super::{card, laid_out, paused};
-use crate::advise::plan::{MOST_CARDS, Plan, plan};
-use crate::advise::pretraining::{gpu_hour, pretraining, tokens, usual_batch};
+use crate::advise::plan::{MOST_CARDS, Plan};
+use crate::advise::pretraining::{gpu_hour, pretraining, published_batch, tokens, usual_plan};
 use crate::app::fold::fold;
 use crate::app::live::{click, part, when, words};
 use crate::app::page::{Page, page};
@@ -50,8 +50,7 @@ pub(super) fn Cluster() -> AnyView {
         project.with(|p| {
             let p = p.as_ref()?;
             let gpu = card(p, page.catalog)?;
-            let samples = (usual_batch(p, page.catalog) / p.sequence.max(1) as f64).ceil() as u64;
-            Some(plan(p, gpu, cards, samples.max(u64::from(cards)), page.catalog))
+            Some(usual_plan(p, gpu, cards, page.catalog))
         })
     });
     let answer = part(move || {
@@ -113,7 +112,7 @@ fn drawn(page: Page, lang: Lang, found: &Plan, tokens: f64) -> AnyView {
     let price = card(p, page.catalog).and_then(|gpu| gpu_hour(p, gpu, page.catalog));
     let run = pretraining(found, tokens, price.map_or(0.0, |(hour, _)| hour.amount));
     let price = price.map(|(hour, rent)| (hour, rent.provider, rent.as_of));
-    let values = say::cluster(lang, &run, found, price);
+    let values = say::cluster(lang, &run, found, price, published_batch(p, page.catalog));
     let rows: Vec<AnyView> = say::CLUSTER_LINES
         .iter()
         .zip(values)
