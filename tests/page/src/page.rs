@@ -211,6 +211,20 @@ impl Page {
         self.with(css, |element| async move { element.send_keys(&keys).await });
     }
 
+    /// Pastes as a person does who clicked beside all fields.
+    pub fn paste(&self, text: &str) {
+        let script = "const data = new DataTransfer(); data.setData('text/plain', arguments[0]);
+            document.body.dispatchEvent(new ClipboardEvent('paste', {clipboardData: data, bubbles: true, cancelable: true}))";
+        self.script_with(script, vec![json!(text)]);
+    }
+
+    /// Drops a file onto the page.
+    pub fn drop_file(&self, name: &str, text: &str) {
+        let script = "const data = new DataTransfer(); data.items.add(new File([arguments[1]], arguments[0]));
+            document.body.dispatchEvent(new DragEvent('drop', {dataTransfer: data, bubbles: true, cancelable: true}))";
+        self.script_with(script, vec![json!(name), json!(text)]);
+    }
+
     /// Chooses an option of a select by the text it shows.
     pub fn choose(&self, css: &str, label: &str) {
         let label = label.to_owned();

@@ -12,20 +12,6 @@ torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 3.00 GiB. GPU 0 ha
 
 const CARDS: &str = "GPU 0: NVIDIA GeForce RTX 3090 (UUID: GPU-1)\nGPU 1: NVIDIA GeForce RTX 3090 (UUID: GPU-2)";
 
-/// Pastes as a person does who clicked beside all fields.
-fn paste(page: &Page, text: &str) {
-    let script = "const data = new DataTransfer(); data.setData('text/plain', arguments[0]);
-        document.body.dispatchEvent(new ClipboardEvent('paste', {clipboardData: data, bubbles: true, cancelable: true}))";
-    page.script_with(script, vec![json!(text)]);
-}
-
-/// Drops a file onto the page.
-fn drop_file(page: &Page, name: &str, text: &str) {
-    let script = "const data = new DataTransfer(); data.items.add(new File([arguments[1]], arguments[0]));
-        document.body.dispatchEvent(new DragEvent('drop', {dataTransfer: data, bubbles: true, cancelable: true}))";
-    page.script_with(script, vec![json!(name), json!(text)]);
-}
-
 #[test]
 #[ignore = "needs the built page: cargo xtask test"]
 fn an_error_is_explained_and_fills_the_form() {
@@ -59,8 +45,8 @@ fn an_error_is_explained_and_fills_the_form() {
 #[ignore = "needs the built page: cargo xtask test"]
 fn a_listing_pasted_anywhere_opens_the_door() {
     let page = Page::open_at("door-cards", Language::English, Window::DESKTOP, "#model=qwen2.5-7b&method=lora");
-    paste(&page, "something else");
-    paste(&page, CARDS);
+    page.paste("something else");
+    page.paste(CARDS);
     page.wait_for_text("@door-reading", "2 × RTX 3090");
     page.picture("door-cards");
     page.click("@door-fill");
@@ -73,7 +59,7 @@ fn a_listing_pasted_anywhere_opens_the_door() {
 #[ignore = "needs the built page: cargo xtask test"]
 fn a_dropped_file_is_read() {
     let page = Page::open_at("door-file", Language::Chinese, Window::DESKTOP, "#model=qwen2.5-7b&method=lora");
-    drop_file(&page, "smi.txt", CARDS);
+    page.drop_file("smi.txt", CARDS);
     page.wait_for_text("@door-reading", "2 × RTX 3090");
     page.wait_for_text("@door-room", "smi.txt");
     page.was_quiet();
@@ -84,9 +70,9 @@ fn a_dropped_file_is_read() {
 fn html_is_shown_as_text() {
     let page = Page::open_at("door-html", Language::English, Window::PHONE, "#model=qwen2.5-7b&method=lora");
     let evil = "<img src=x onerror=\"window.hurt=1\"><script>window.hurt=1</script>";
-    paste(&page, &format!("{CARDS}\n{evil}\nGPU 2: NVIDIA GeForce RTX 9090 {evil} (UUID: GPU-3)"));
+    page.paste(&format!("{CARDS}\n{evil}\nGPU 2: NVIDIA GeForce RTX 9090 {evil} (UUID: GPU-3)"));
     page.wait_for_text("@door-reading", "RTX 3090");
-    drop_file(&page, &format!("{evil}.txt"), &format!("{ERROR}\n{evil}"));
+    page.drop_file(&format!("{evil}.txt"), &format!("{ERROR}\n{evil}"));
     page.wait_for_text("@door-error", "2.00 GiB");
     assert_eq!(page.count("@door-room img") + page.count("@door-room script"), 0);
     assert!(page.script("return window.hurt").is_null());

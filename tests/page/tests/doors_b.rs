@@ -2,7 +2,6 @@
 #![cfg(not(target_arch = "wasm32"))]
 
 use page_tests::{Language, Page, Window};
-use serde_json::json;
 
 const VIEWS: [(Language, Window); 2] = [(Language::Chinese, Window::PHONE), (Language::English, Window::DESKTOP)];
 
@@ -23,25 +22,11 @@ Trainable params: 47,506";
 const SCRIPT: &str = "llamafactory-cli train --model_name_or_path Qwen/Qwen2.5-7B-Instruct --finetuning_type lora --quantization_bit 4 --cutoff_len 4096 \
 --per_device_train_batch_size 2 --gradient_accumulation_steps 8 --bf16 True --lora_rank 16 --my_own_switch 3";
 
-/// Pastes as a person does who clicked beside all fields.
-fn paste(page: &Page, text: &str) {
-    let script = "const data = new DataTransfer(); data.setData('text/plain', arguments[0]);
-        document.body.dispatchEvent(new ClipboardEvent('paste', {clipboardData: data, bubbles: true, cancelable: true}))";
-    page.script_with(script, vec![json!(text)]);
-}
-
-/// Drops a file onto the page.
-fn drop_file(page: &Page, name: &str, text: &str) {
-    let script = "const data = new DataTransfer(); data.items.add(new File([arguments[1]], arguments[0]));
-        document.body.dispatchEvent(new DragEvent('drop', {dataTransfer: data, bubbles: true, cancelable: true}))";
-    page.script_with(script, vec![json!(name), json!(text)]);
-}
-
 #[test]
 #[ignore = "needs the built page: cargo xtask test"]
 fn a_model_is_dropped_and_goes_through_a_link() {
     let page = Page::open_at("door-config", Language::English, Window::DESKTOP, "#model=qwen2.5-7b&method=full");
-    drop_file(&page, "config.json", CONFIG);
+    page.drop_file("config.json", CONFIG);
     page.wait_for_text("@door-found-layers", "30");
     page.picture("door-config");
     page.click("@door-fill");
@@ -56,7 +41,7 @@ fn a_model_is_dropped_and_goes_through_a_link() {
 #[ignore = "needs the built page: cargo xtask test"]
 fn a_table_of_layers_makes_a_network() {
     let page = Page::open_at("door-table", Language::Chinese, Window::PHONE, "#model=qwen2.5-7b&method=full");
-    paste(&page, TABLE);
+    page.paste(TABLE);
     page.wait_for_text("@door-found-params", "47506");
     page.click("@door-fill");
     page.wait("parameters are filled in", || (page.value("@input-network-params") == "47506").then_some(()));
@@ -70,7 +55,7 @@ fn a_table_of_layers_makes_a_network() {
 #[ignore = "needs the built page: cargo xtask test"]
 fn a_script_fills_the_form_and_tells_what_it_did_not_know() {
     let page = Page::open_at("door-script", Language::English, Window::DESKTOP, "#model=gpt2&method=full");
-    paste(&page, SCRIPT);
+    page.paste(SCRIPT);
     page.click("[data-testid='door-unknown'] > summary");
     page.wait_for_text("@door-unknown", "my_own_switch");
     page.picture("door-script");
