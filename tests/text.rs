@@ -4,7 +4,7 @@
 use enough_gpu::advise::{CardWarning, FixKind, Pick, QualityRisk, advise};
 use enough_gpu::catalog::Catalog;
 use enough_gpu::estimate::{CannotEstimate, Moment, Part};
-use enough_gpu::project::{Field, FieldError, Kind, Project, fields, relevant};
+use enough_gpu::project::{Field, FieldError, Framework, Kind, Project, fields, relevant};
 use enough_gpu::text::{self, Lang, Message, featured, labels};
 use enough_gpu::units::Bytes;
 
@@ -46,6 +46,7 @@ const LATIN: &[&str] = &[
     "ROCm",
     "SGD",
     "VAE",
+    "Unsloth",
     "ZeRO",
     "bf16",
     "fp16",
@@ -209,6 +210,7 @@ fn fixes_are_in_both_languages() {
         FixKind::Lora,
         FixKind::QLora,
         FixKind::QuantizedBase,
+        FixKind::Library { framework: Framework::Unsloth },
         FixKind::ShorterSequence { sequence: 1024 },
         FixKind::SmallerImage { side: 512 },
         FixKind::FewerFrames { frames: 17 },

@@ -2,7 +2,7 @@
 
 use super::plans::Plans;
 use crate::estimate::{MemoryEstimate, TimeEstimate};
-use crate::project::{Project, Sharding};
+use crate::project::{Framework, Project, Sharding};
 use crate::units::{Bytes, Money};
 
 /// The answer for what the person owns.
@@ -106,6 +106,11 @@ pub enum FixKind {
     Lora,
     /// Adapters beside a 4-bit base.
     QLora,
+    /// Another training library, whose kernels need less for the same training.
+    Library {
+        /// Which.
+        framework: Framework,
+    },
     /// Frozen base of a diffusion model in 8 bit.
     QuantizedBase,
     /// Shorter samples.

@@ -4,7 +4,7 @@
 //!
 //! 0. the same result at the same speed or better: kernels, fused loss, mixed precision, cached latents;
 //! 1. the same result, slower: smaller micro-batches with accumulation, checkpointing, blocks in main memory;
-//! 2. hardly measurable: 8-bit optimizer states, a quantized frozen base, pure bf16;
+//! 2. hardly measurable: another library, 8-bit optimizer states, a quantized frozen base, pure bf16;
 //! 3. the same result, much slower: optimizer state and step in main memory;
 //! 4. other or less training: adapters instead of all weights, shorter samples, smaller pictures.
 
@@ -13,8 +13,8 @@ use super::{FixKind, QualityRisk};
 use crate::catalog::{Domain, Gpu, Vendor};
 use crate::estimate::time::has_flash;
 use crate::project::{
-    Attention, BaseFormat, Checkpointing, Field, Kind, LossKernel, Method, Offload, Optimizer, OptimizerImpl,
-    Precision, Project, Sharding, fields,
+    Attention, BaseFormat, Checkpointing, Field, Framework, Kind, LossKernel, Method, Offload, Optimizer,
+    OptimizerImpl, Precision, Project, Sharding, fields,
 };
 
 /// Levels of pain.
@@ -154,6 +154,9 @@ pub(super) fn knobs(project: &Project, domain: Domain, swaps_blocks: bool, gpu: 
     if domain == Domain::Diffusion && project.method == Method::Lora && !is_quantized(project.base) {
         knobs.push(one(2, FixKind::QuantizedBase));
     }
+    if project.method.is_adapter() && project.framework != Framework::Unsloth && runs_unsloth(project, domain, gpu) {
+        knobs.push(one(2, FixKind::Library { framework: Framework::Unsloth }));
+    }
     let denoiser_or_language = language || domain == Domain::Diffusion;
     if full
         && denoiser_or_language
@@ -252,6 +255,7 @@ pub(super) fn apply(kind: FixKind, project: &mut Project, gpu: &Gpu) {
             }
         }
         FixKind::QuantizedBase => project.base = BaseFormat::Fp8,
+        FixKind::Library { framework } => project.framework = framework,
         FixKind::ShorterSequence { sequence } => project.sequence = sequence,
         FixKind::SmallerImage { side } => project.image_side = side,
         FixKind::FewerFrames { frames } => project.frames = frames,
@@ -289,6 +293,7 @@ pub(super) fn risk(kind: FixKind, project: &Project, domain: Domain) -> QualityR
         | FixKind::FusedLoss
         | FixKind::FusedOptimizer
         | FixKind::CacheLatents
+        | FixKind::Library { .. }
         | FixKind::MoreCards { .. }
         | FixKind::Sharding
         | FixKind::Offload
@@ -305,6 +310,16 @@ pub(super) fn risk(kind: FixKind, project: &Project, domain: Domain) -> QualityR
         | FixKind::FewerFrames { .. }
         | FixKind::ShorterAudio { .. } => QualityRisk::Real,
     }
+}
+
+/// Whether Unsloth trains this on this card: language models, on one card of `NVIDIA`'s from Volta on (unsloth.ai,
+/// "Unsloth Requirements": CUDA capability 7.0 at the least).
+fn runs_unsloth(project: &Project, domain: Domain, gpu: &Gpu) -> bool {
+    const LEAST_CAPABILITY: f64 = 7.0;
+    domain == Domain::Language
+        && project.hardware.count <= 1
+        && project.offload == Offload::None
+        && gpu.compute_capability.is_some_and(|capability| capability >= LEAST_CAPABILITY)
 }
 
 fn is_quantized(base: BaseFormat) -> bool {

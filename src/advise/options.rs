@@ -42,6 +42,7 @@ enum Knob {
     Shard,
     Offload,
     Swap,
+    Library,
     None,
 }
 
@@ -68,6 +69,7 @@ const fn knob_of(kind: FixKind) -> Knob {
         FixKind::Sharding => Knob::Shard,
         FixKind::Offload => Knob::Offload,
         FixKind::BlockSwap { .. } => Knob::Swap,
+        FixKind::Library { .. } => Knob::Library,
         FixKind::FewerFrames { .. } | FixKind::ShorterAudio { .. } => Knob::None,
     }
 }
@@ -153,6 +155,7 @@ const OPTIONS: &[(Framework, &[(Knob, &str)])] = &[
             (Knob::Lora, "FastLanguageModel.get_peft_model(...)"),
             (Knob::QLora, "load_in_4bit=True"),
             (Knob::Length, "max_seq_length={length}"),
+            (Knob::Library, "FastLanguageModel.from_pretrained(...)"),
         ],
     ),
     // ms-swift, command-line parameters.

@@ -1,8 +1,9 @@
 //! What can be done about it.
 
 use super::numbers::{percent, plain, whole};
-use super::{Lang, Message, both, say};
+use super::{Lang, Message, both, choice, say};
 use crate::advise::{FixKind, QualityRisk};
+use crate::project::{Choice, Field};
 use crate::units::Bytes;
 
 /// What a fix is called, as something to do.
@@ -32,6 +33,10 @@ pub fn fix(lang: Lang, kind: FixKind) -> String {
         FixKind::Lora => say!(lang, "改成 LoRA", "Train LoRA adapters instead"),
         FixKind::QLora => say!(lang, "改成 QLoRA（4 bit 底座）", "Train QLoRA (4-bit base)"),
         FixKind::QuantizedBase => say!(lang, "底座换成 8 bit", "Hold the base in 8 bit"),
+        FixKind::Library { framework } => {
+            let library = choice(lang, Field::Framework, framework.id());
+            say!(lang, "改用 {library} 来训", "Train with {library}")
+        }
         FixKind::ShorterSequence { sequence } => {
             let tokens = whole(sequence as f64);
             say!(lang, "序列缩短到 {tokens}", "Shorten to {tokens} tokens")
@@ -130,6 +135,12 @@ pub const fn fix_detail(kind: FixKind) -> Message {
         }
         FixKind::QLora => {
             both!("底座压到 4 位，旁边挂 LoRA 来训。", "The base in 4 bit, with LoRA adapters trained beside it.")
+        }
+        FixKind::Library { .. } => {
+            both!(
+                "同样的训练，它的内核更省，也不把 16 位的权重转成 fp32；脚本要改几行。",
+                "The same training: its kernels need less, and 16-bit weights are not cast to fp32. A few lines of the script change."
+            )
         }
         FixKind::QuantizedBase => both!("不训练的底座用 8 位存。", "The frozen base is held in 8 bit."),
         FixKind::ShorterSequence { .. } => {
