@@ -29,6 +29,8 @@ pub(super) struct Fit<'a> {
     domain: Domain,
     project: &'a Project,
     knobs: Vec<Knob>,
+    /// The knob of pure bf16 and the one of offloading, where the engine that offloads works in 16 bit anyway.
+    idle: Option<(usize, usize)>,
     /// What has been found to fit or not.
     tried: RefCell<Vec<(Chosen, bool)>>,
     /// What has made it fit, for the next question of the kind.
@@ -42,8 +44,11 @@ impl<'a> Fit<'a> {
         domain: Domain,
         project: &'a Project,
         knobs: Vec<Knob>,
+        half_engine: bool,
     ) -> Self {
-        Self { memo, gpu, domain, project, knobs, tried: RefCell::default(), winners: RefCell::default() }
+        let of = |kind| knobs.iter().position(|k| half_engine && k.settings.contains(&kind));
+        let idle = of(FixKind::PureBf16).zip(of(FixKind::Offload));
+        Self { memo, gpu, domain, project, knobs, idle, tried: RefCell::default(), winners: RefCell::default() }
     }
 
     /// The least painful set that fits, the mildest level first, and the project with it.
@@ -73,6 +78,11 @@ impl<'a> Fit<'a> {
     }
 
     fn fits(&self, chosen: &[usize]) -> bool {
+        if let Some((pure, offload)) = self.idle
+            && [pure, offload].iter().all(|knob| chosen.get(*knob).is_some_and(|at| *at > 0))
+        {
+            return self.fits(&set(chosen, pure, 0));
+        }
         let known = self.tried.borrow().iter().find_map(|(tried, fits)| {
             let tells = if *fits { self.needs_no_more(chosen, tried) } else { self.needs_no_more(tried, chosen) };
             tells.then_some(*fits)

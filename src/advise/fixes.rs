@@ -6,6 +6,7 @@ use super::knobs::{Knob, LEVELS, apply, knobs, risk};
 use super::search::{largest, mildest};
 use super::{FitPlan, Fix, FixKind, QualityRisk};
 use crate::catalog::{Architecture, Catalog, Domain, Gpu, GpuFamily};
+use crate::estimate::is_language;
 use crate::project::Project;
 use crate::units::sort;
 
@@ -28,6 +29,8 @@ pub(super) struct Bench<'a> {
     gpu: &'a Gpu,
     domain: Domain,
     swaps_blocks: bool,
+    /// Whether what waits in main memory is left to an engine that works in 16 bit whatever the precision.
+    half_engine: bool,
 }
 
 impl<'a> Bench<'a> {
@@ -36,7 +39,8 @@ impl<'a> Bench<'a> {
         let unnamed = if project.network.is_some() { Domain::Small } else { Domain::Language };
         let swaps_blocks =
             matches!(model.map(|m| &m.architecture), Some(Architecture::Diffusion(d)) if !d.denoiser.contains("UNet"));
-        Self { memo, gpu, domain: model.map_or(unnamed, |m| m.domain), swaps_blocks }
+        let half_engine = project.framework.takes_deepspeed() && is_language(project, catalog);
+        Self { memo, gpu, domain: model.map_or(unnamed, |m| m.domain), swaps_blocks, half_engine }
     }
 
     fn need(&self, project: &Project) -> Option<Need> {
@@ -123,7 +127,7 @@ impl<'a> Bench<'a> {
     /// The least painful set of changes that fits.
     pub(super) fn make_it_fit(&self, project: &Project) -> Option<FitPlan> {
         let knobs = knobs(project, self.domain, self.swaps_blocks, self.gpu);
-        let (fixes, changed) = Fit::new(self.memo, self.gpu, self.domain, project, knobs).least_painful()?;
+        let (fixes, changed) = Fit::new(self.memo, self.gpu, self.domain, project, knobs, self.half_engine).least_painful()?;
         let need = self.need(&changed)?;
         Some(FitPlan {
             risk: self.risk(project, &fixes),

@@ -52,7 +52,6 @@ impl Knob {
                 | F::CacheLatents
                 | F::BlockSwap { .. }
                 | F::Optimizer8bit
-                | F::Offload
                 | F::ShorterSequence { .. }
                 | F::SmallerImage { .. }
                 | F::FewerFrames { .. }
@@ -65,6 +64,8 @@ impl Knob {
             Some(F::FusedLoss) if project.method.is_adapter() => Course::Falls,
             // The same 16-bit weights and gradients without their fp32 masters.
             Some(F::PureBf16) if project.precision == Precision::MasterBf16 => Course::Falls,
+            // What waits in main memory is brought through buffers, which a small model has no use for.
+            Some(F::Offload) if !project.framework.takes_deepspeed() => Course::Falls,
             // Autocast and k-bit preparation keep copies, and recomputing brings whole blocks back.
             _ => Course::Any,
         };

@@ -30,12 +30,20 @@ fn way(sharding: Sharding, framework: Framework) -> Way {
     }
 }
 
+/// Whether one card has `DeepSpeed`'s engine for what waits in main memory: it works in 16 bit, takes gradients off the
+/// card as they come and steps on the processor (deepspeed.ai, "ZeRO-Offload" and "DeepSpeed Configuration JSON",
+/// `offload_optimizer` and `offload_param`). Weights in few bits are not its own.
+fn engine_alone(project: &Project, config: &StepConfig) -> bool {
+    project.offload != Offload::None && project.framework.takes_deepspeed() && config.quantization.is_none()
+}
+
 /// Lays `config` out over the project's cards; `stage` is the part of the pipeline looked at.
 pub(super) fn lay_out(project: &Project, hidden: u64, stage: Stage, config: &mut StepConfig) {
     let sharding = sharding(project);
     let count = u64::from(project.hardware.count.max(1));
     let cut = project.hardware.parallel;
-    let way = way(sharding, project.framework);
+    let alone = count == 1 && engine_alone(project, config);
+    let way = if alone { Way::Zero } else { way(sharding, project.framework) };
     let data = u64::from(cut.data(project.hardware.count));
     let context = u64::from(cut.context.max(1));
     // Weights are alike on all cards that see other data or other tokens.
@@ -60,15 +68,15 @@ pub(super) fn lay_out(project: &Project, hidden: u64, stage: Stage, config: &mut
         stage: if cut.pipeline > 1 { stage } else { Stage::Only },
         ..Shards::default()
     };
-    if count > 1 || sharding == Sharding::Zero3Offload {
+    if count > 1 || alone || sharding == Sharding::Zero3Offload {
         formats(project, way, config, &mut shards);
-        buffers(project, way, hidden, &mut shards);
         shards.away = match (sharding, project.offload) {
             (Sharding::Zero3Offload, Offload::Nvme) => Offload::Nvme,
             (Sharding::Zero3Offload, _) => Offload::All,
             (_, away) if way != Way::Whole => away,
             _ => Offload::None,
         };
+        buffers(project, way, hidden, &mut shards);
     }
     if cut.pipeline > 1 {
         pipeline(project, way, config, &mut shards);
@@ -130,7 +138,8 @@ fn buffers(project: &Project, way: Way, hidden: u64, shards: &mut Shards) {
     if way != Way::Zero {
         return;
     }
-    if shards.weights > 1 {
+    // ZeRO-3 alone brings weights from main memory (`offload_param`).
+    if shards.weights > 1 || shards.away.parts().0 {
         // "auto" in the Hugging Face integration: `reduce_bucket_size` is the hidden size squared.
         shards.buffers = 2 * hidden.saturating_mul(hidden);
         shards.live = 2 * LIVE;

@@ -243,6 +243,11 @@ pub fn timeline(project: &Project, gpu: Option<&Gpu>, catalog: &Catalog, points:
     }
 }
 
+/// Whether the model's step is run as a language model's, whatever stands frozen beside it.
+pub fn is_language(project: &Project, catalog: &Catalog) -> bool {
+    matches!(subject(project, catalog), Ok(Subject::Custom(_) | Subject::Language(..)))
+}
+
 /// What is trained.
 enum Subject<'a> {
     Custom(crate::catalog::LanguageModel),

@@ -78,4 +78,9 @@ impl Framework {
     pub const fn only_copies(self) -> bool {
         matches!(self, Self::Kohya | Self::Unsloth | Self::Ultralytics | Self::OneTrainer | Self::AiToolkit)
     }
+
+    /// Libraries for language models that hand what waits in main memory to `DeepSpeed`: they take its configuration file.
+    pub const fn takes_deepspeed(self) -> bool {
+        matches!(self, Self::Transformers | Self::LlamaFactory | Self::Axolotl | Self::MsSwift)
+    }
 }

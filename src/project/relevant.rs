@@ -248,10 +248,9 @@ pub fn choices(field: Field, project: &Project, catalog: &Catalog) -> Vec<&'stat
         Field::Loss => ids(|_: LossKernel| true),
         Field::Framework => ids(|f: Framework| domain.is_none_or(|d| trains(f, d))),
         // DeepSpeed's, in the libraries that take its files.
-        Field::Offload => ids(|o: Offload| {
-            let deepspeed = [Framework::Transformers, Framework::LlamaFactory, Framework::Axolotl, Framework::MsSwift];
-            o != Offload::Nvme || (texts && deepspeed.contains(&project.framework))
-        }),
+        Field::Offload => {
+            ids(|o: Offload| o != Offload::Nvme || (texts && project.framework.takes_deepspeed()))
+        }
         Field::Objective => ids(|_: Objective| true),
         Field::Task => ids(|_: LanguageTask| true),
         Field::Sharding => ids(|_: Sharding| true),
