@@ -3,6 +3,7 @@
 
 use enough_gpu::advise::plan::{safe_plan, samples_per_step};
 use enough_gpu::advise::several::several;
+use enough_gpu::advise::{FixKind, advise};
 use enough_gpu::catalog::Catalog;
 use enough_gpu::estimate::{self, Part};
 use enough_gpu::project::{
@@ -186,4 +187,57 @@ fn a_plan_is_no_slower_than_what_the_table_shows() {
             assert!(plan <= row_takes * 1.011, "{gpu} {:?}: {plan} {row_takes}", row.sharding);
         }
     }
+}
+
+/// `DeepSpeed` on one card: 16-bit weights pass through it, gradients and states wait in main memory with the step.
+#[test]
+fn an_eight_billion_model_is_trained_whole_on_24_gb_from_main_memory() {
+    let catalog = Catalog::bundled();
+    let gpu = catalog.gpu("rtx-4090").unwrap();
+    for precision in [Precision::AmpBf16, Precision::PureBf16, Precision::MasterBf16] {
+        let mut project = on("rtx-4090", 1, Method::Full);
+        (project.precision, project.micro_batch, project.sequence) = (precision, 1, 1024);
+        let memory = |offload, project: &Project| {
+            estimate::memory(&Project { offload, ..project.clone() }, Some(gpu), &catalog).unwrap()
+        };
+        let all = memory(Offload::All, &project);
+        assert!(all.card.scale(1.0 + all.band) <= gpu.usable, "{precision:?}: {}", all.card);
+        assert!(all.part(Part::Gradients) < Bytes::from_gib(4.0), "{precision:?}: {}", all.part(Part::Gradients));
+        // Sixteen bytes a parameter of master weights, moments and gradients, and the 16-bit weights.
+        assert!(all.host > Bytes::from_gib(8.0 * 14.0), "{precision:?}: {}", all.host);
+        // The optimizer alone away: weights stay, gradients do not.
+        let states = memory(Offload::Optimizer, &project);
+        assert!(states.card > all.card && states.card < memory(Offload::None, &project).card, "{precision:?}");
+        assert!(states.part(Part::Gradients) < Bytes::from_gib(4.0), "{precision:?}");
+        // Without the engine they stay.
+        project.framework = Framework::Pytorch;
+        assert!(memory(Offload::Optimizer, &project).card > states.card, "{precision:?}");
+    }
+}
+
+/// The fix of more cards and the sentence about several name one count.
+#[test]
+fn one_count_wherever_it_is_named() {
+    let catalog = Catalog::bundled();
+    let mut named = 0;
+    for preset in catalog.presets.iter() {
+        for card in ["rtx-3060-12gb", "rtx-4090", "a100-sxm-80gb"] {
+            let mut project = Project::from_preset(preset, &catalog);
+            project.hardware = Hardware { gpu: card.to_owned(), ..Hardware::default() };
+            let Ok(advice) = advise(&project, &catalog) else { continue };
+            let fix = advice.fixes.iter().find_map(|f| match f.kind {
+                FixKind::MoreCards { count } => Some(count),
+                _ => None,
+            });
+            let gpu = catalog.gpu(card).unwrap();
+            let Some(fix) = fix else { continue };
+            let found = several(&project, gpu, fix, &catalog).unwrap();
+            assert_eq!(found.as_it_is, Some(fix), "{} on {card}", preset.id);
+            assert!(found.smallest <= found.as_it_is, "{} on {card}", preset.id);
+            let listed = advice.cards.iter().filter(|c| c.gpu == card && c.fits).map(|c| c.count).min();
+            assert_eq!(listed, Some(fix), "{} on {card}", preset.id);
+            named += 1;
+        }
+    }
+    assert!(named > 20, "{named}");
 }

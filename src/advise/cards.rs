@@ -37,9 +37,12 @@ pub(super) fn cards(memo: &Memo<'_>, project: &Project, catalog: &Catalog) -> Ve
         let cuda = gpu.vendor == Vendor::Nvidia;
         let lasting = has_flash(gpu);
         let mut count = 1;
+        let mut half: Option<CardChoice> = None;
         loop {
             let choice = choice(memo, project, gpu, count, &offers, &terms);
-            let more = count * 2 <= most(gpu) && choice.as_ref().is_none_or(wants_more);
+            let hopeless = half.as_ref().zip(choice.as_ref()).is_some_and(|(half, choice)| is_hopeless(half, choice));
+            let more = !hopeless && count * 2 <= most(gpu) && choice.as_ref().is_none_or(wants_more);
+            half = choice.clone().filter(|c| !c.fits);
             // Clusters that are too small say nothing.
             if let Some(choice) = choice.filter(|c| c.fits || c.tight || count <= CARDS_PER_MACHINE) {
                 let cards = choice.accumulation as f64 * f64::from(count);
@@ -91,7 +94,7 @@ fn choice(
 }
 
 /// Most cards of this kind that work together.
-fn most(gpu: &Gpu) -> u32 {
+pub(super) fn most(gpu: &Gpu) -> u32 {
     match gpu.family {
         GpuFamily::Laptop | GpuFamily::Apple => 1,
         _ if gpu.memory_type.contains("LPDDR") => 1,
@@ -105,6 +108,16 @@ fn wants_more(choice: &CardChoice) -> bool {
     let hours = choice.time.map_or(0.0, |t| t.run.hours());
     let slow = hours > if choice.count < CARDS_PER_MACHINE { SOON_H } else { LONG_H };
     !choice.fits || slow
+}
+
+/// Whether no number of cards can hold it: what is divided halves with each doubling, so that all further ones together
+/// save no more than the last, and what is not divided is too much. Twice that is looked at, since less accumulation may
+/// save gradients besides.
+fn is_hopeless(half: &CardChoice, choice: &CardChoice) -> bool {
+    let saved = half.card - choice.card;
+    let least = choice.card - saved - saved;
+    let alike = half.sharding == choice.sharding && choice.count > CARDS_PER_MACHINE;
+    alike && least.scale(1.0 - choice.band) > choice.usable
 }
 
 /// Price of the run, with the hour it takes to set a rented machine up.

@@ -3,7 +3,7 @@
 
 use crate::catalog::{Catalog, Gpu};
 use crate::estimate::time::{Workload, has_flash};
-use crate::estimate::{CARDS_PER_MACHINE, CannotEstimate, MemoryEstimate, TimeEstimate, Walks, overhead};
+use crate::estimate::{CARDS_PER_MACHINE, CannotEstimate, MemoryEstimate, TimeEstimate, Walks, is_language, overhead};
 use crate::project::{Project, Sharding};
 use crate::units::Bytes;
 use std::cell::RefCell;
@@ -14,6 +14,9 @@ pub(super) trait Engine {
     fn workload(&self, project: &Project, flash: bool) -> Result<Workload, CannotEstimate>;
     /// The part of a need that the card alone decides: its driver's context and its libraries' workspaces.
     fn runtime(&self, gpu: &Gpu) -> Bytes;
+    /// Whether it matters to the need which library divides everything: the estimates of pictures and sound know no
+    /// difference.
+    fn tells_dividers_apart(&self, project: &Project) -> bool;
 }
 
 /// The estimates of this crate.
@@ -39,6 +42,10 @@ impl Engine for Estimates<'_> {
 
     fn runtime(&self, gpu: &Gpu) -> Bytes {
         overhead::context(Some(gpu)) + overhead::workspaces(Some(gpu))
+    }
+
+    fn tells_dividers_apart(&self, project: &Project) -> bool {
+        is_language(project, self.catalog)
     }
 }
 
@@ -110,7 +117,7 @@ pub(super) struct Memo<'a> {
 }
 
 /// How cards may share the work, the simplest first.
-const SHARDINGS: [Sharding; 3] = [Sharding::Ddp, Sharding::Zero2, Sharding::Zero3];
+const SHARDINGS: [Sharding; 4] = [Sharding::Ddp, Sharding::Zero2, Sharding::Zero3, Sharding::Fsdp2];
 
 /// Whether several cards can hold what one cannot, in this library.
 pub(super) fn divides(project: &Project) -> bool {
@@ -119,9 +126,15 @@ pub(super) fn divides(project: &Project) -> bool {
 
 /// The ways that are worth a look: dividing the gradients and states of adapters gains nothing, and some libraries
 /// divide nothing at all.
-fn shardings(project: &Project) -> impl Iterator<Item = Sharding> {
+fn shardings(engine: &dyn Engine, project: &Project) -> impl Iterator<Item = Sharding> + use<> {
     let (adapters, divides) = (project.method.is_adapter(), divides(project));
-    SHARDINGS.into_iter().filter(move |s| *s == Sharding::Ddp || (divides && !(adapters && *s == Sharding::Zero2)))
+    let apart = divides && engine.tells_dividers_apart(project);
+    SHARDINGS.into_iter().filter(move |sharding| match sharding {
+        Sharding::Ddp => true,
+        Sharding::Zero2 => divides && !adapters,
+        Sharding::Fsdp2 => apart,
+        _ => divides,
+    })
 }
 
 impl<'a> Memo<'a> {
@@ -159,7 +172,7 @@ impl<'a> Memo<'a> {
         if count == 1 || sharding != Sharding::Auto {
             return self.known(gpu, count, sharding, Some(changed), || changed.clone()).map(|need| (sharding, need));
         }
-        Self::simplest(shardings(changed), gpu, |sharding| {
+        Self::simplest(shardings(self.engine, changed), gpu, |sharding| {
             self.known(gpu, count, sharding, Some(changed), || {
                 let mut settled = changed.clone();
                 settled.hardware.sharding = sharding;
@@ -233,7 +246,7 @@ impl<'a> Memo<'a> {
             return None;
         }
         if count <= CARDS_PER_MACHINE {
-            return Self::simplest(shardings(self.project), gpu, |sharding| self.need(gpu, count, sharding));
+            return Self::simplest(shardings(self.engine, self.project), gpu, |sharding| self.need(gpu, count, sharding));
         }
         // Machines together: everything on every card where that fits one machine's cards, else everything divided.
         let whole = self.need(gpu, CARDS_PER_MACHINE, Sharding::Ddp).is_some_and(|n| n.fits(gpu.usable));
@@ -310,7 +323,7 @@ pub(super) fn settle(
         return Ok((settled, memory));
     }
     let mut least: Option<(Project, MemoryEstimate)> = None;
-    for sharding in shardings(project) {
+    for sharding in shardings(engine, project) {
         settled.hardware.sharding = sharding;
         let memory = engine.memory(&settled, Some(gpu))?;
         if Need::of(&memory).fits(gpu.usable) {

@@ -7,7 +7,7 @@
 //! trying every combination.
 
 use super::engine::{Memo, Need};
-use super::knobs::{Course, Knob, LEVELS, apply, risk};
+use super::knobs::{Course, Knob, LEVELS, Subject, apply, risk};
 use super::search::mildest;
 use super::{FixKind, QualityRisk};
 use crate::catalog::{Domain, Gpu};
@@ -41,14 +41,13 @@ impl<'a> Fit<'a> {
     pub(super) fn new(
         memo: &'a Memo<'a>,
         gpu: &'a Gpu,
-        domain: Domain,
+        subject: Subject,
         project: &'a Project,
         knobs: Vec<Knob>,
-        half_engine: bool,
     ) -> Self {
-        let of = |kind| knobs.iter().position(|k| half_engine && k.settings.contains(&kind));
+        let of = |kind| knobs.iter().position(|k| subject.half_engine && k.settings.contains(&kind));
         let idle = of(FixKind::PureBf16).zip(of(FixKind::Offload));
-        Self { memo, gpu, domain, project, knobs, idle, tried: RefCell::default(), winners: RefCell::default() }
+        Self { memo, gpu, domain: subject.domain, project, knobs, idle, tried: RefCell::default(), winners: RefCell::default() }
     }
 
     /// The least painful set that fits, the mildest level first, and the project with it.

@@ -2,11 +2,10 @@
 
 use super::engine::{Memo, Need, divides};
 use super::fit::Fit;
-use super::knobs::{Knob, LEVELS, apply, knobs, risk};
+use super::knobs::{Knob, LEVELS, Subject, apply, knobs, risk};
 use super::search::{largest, mildest};
 use super::{FitPlan, Fix, FixKind, QualityRisk};
-use crate::catalog::{Architecture, Catalog, Domain, Gpu, GpuFamily};
-use crate::estimate::is_language;
+use crate::catalog::{Catalog, Gpu, GpuFamily};
 use crate::project::Project;
 use crate::units::sort;
 
@@ -27,20 +26,12 @@ pub(super) fn batch_limit(project: &Project) -> u64 {
 pub(super) struct Bench<'a> {
     memo: &'a Memo<'a>,
     gpu: &'a Gpu,
-    domain: Domain,
-    swaps_blocks: bool,
-    /// Whether what waits in main memory is left to an engine that works in 16 bit whatever the precision.
-    half_engine: bool,
+    subject: Subject,
 }
 
 impl<'a> Bench<'a> {
     pub(super) fn new(memo: &'a Memo<'a>, gpu: &'a Gpu, project: &Project, catalog: &Catalog) -> Self {
-        let model = catalog.model(&project.model);
-        let unnamed = if project.network.is_some() { Domain::Small } else { Domain::Language };
-        let swaps_blocks =
-            matches!(model.map(|m| &m.architecture), Some(Architecture::Diffusion(d)) if !d.denoiser.contains("UNet"));
-        let half_engine = project.framework.takes_deepspeed() && is_language(project, catalog);
-        Self { memo, gpu, domain: model.map_or(unnamed, |m| m.domain), swaps_blocks, half_engine }
+        Self { memo, gpu, subject: Subject::of(project, catalog) }
     }
 
     fn need(&self, project: &Project) -> Option<Need> {
@@ -68,13 +59,13 @@ impl<'a> Bench<'a> {
     }
 
     fn risk(&self, project: &Project, fixes: &[FixKind]) -> QualityRisk {
-        fixes.iter().map(|k| risk(*k, project, self.domain)).max().unwrap_or(QualityRisk::None)
+        fixes.iter().map(|k| risk(*k, project, self.subject.domain)).max().unwrap_or(QualityRisk::None)
     }
 
     /// Every single change that helps, the least painful first.
     pub(super) fn fixes(&self, project: &Project) -> Vec<Fix> {
         let Some(before) = self.need(project) else { return Vec::new() };
-        let mut fixes: Vec<(usize, Fix)> = knobs(project, self.domain, self.swaps_blocks, self.gpu)
+        let mut fixes: Vec<(usize, Fix)> = knobs(project, self.subject, self.gpu)
             .into_iter()
             .chain(self.more_cards(project))
             .filter_map(|knob| Some((knob.level, self.best(project, before, &knob)?)))
@@ -101,7 +92,7 @@ impl<'a> Bench<'a> {
         let changed = self.with(project, kind);
         let after = self.need(&changed)?;
         let saves = before.card - after.card;
-        let risk = risk(kind, project, self.domain);
+        let risk = risk(kind, project, self.subject.domain);
         let at_a_price = risk == QualityRisk::Real && fitting.is_none();
         let least = if at_a_price { WORTHWHILE_AT_A_PRICE } else { WORTHWHILE };
         (saves > before.card.scale(least)).then(|| Fix {
@@ -121,13 +112,13 @@ impl<'a> Bench<'a> {
         let several = !matches!(self.gpu.family, GpuFamily::Laptop | GpuFamily::Apple) && divides(project);
         let counts = [2, 4, 8].into_iter().filter(|c| *c > project.hardware.count.max(1));
         let settings: Vec<FixKind> = counts.map(|count| FixKind::MoreCards { count }).collect();
-        (several && !settings.is_empty()).then(|| Knob::new(LEVELS, settings, project))
+        (several && !settings.is_empty()).then(|| Knob::new(LEVELS, settings, project, self.subject))
     }
 
     /// The least painful set of changes that fits.
     pub(super) fn make_it_fit(&self, project: &Project) -> Option<FitPlan> {
-        let knobs = knobs(project, self.domain, self.swaps_blocks, self.gpu);
-        let (fixes, changed) = Fit::new(self.memo, self.gpu, self.domain, project, knobs, self.half_engine).least_painful()?;
+        let knobs = knobs(project, self.subject, self.gpu);
+        let (fixes, changed) = Fit::new(self.memo, self.gpu, self.subject, project, knobs).least_painful()?;
         let need = self.need(&changed)?;
         Some(FitPlan {
             risk: self.risk(project, &fixes),

@@ -10,7 +10,8 @@
 
 use super::engine::{accumulation, divides};
 use super::{FixKind, QualityRisk};
-use crate::catalog::{Domain, Gpu, Vendor};
+use crate::catalog::{Architecture, Catalog, Domain, Gpu, Vendor};
+use crate::estimate::is_language;
 use crate::estimate::time::has_flash;
 use crate::project::{
     Attention, BaseFormat, Checkpointing, Field, Framework, Kind, LossKernel, Method, Offload, Optimizer,
@@ -42,9 +43,33 @@ pub(super) enum Course {
     Any,
 }
 
+/// What of the trained model decides which knobs there are.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Subject {
+    pub(super) domain: Domain,
+    /// A diffusion transformer, whose trainers can keep blocks in main memory.
+    pub(super) swaps_blocks: bool,
+    /// What waits in main memory is left to an engine that works in 16 bit whatever the precision.
+    pub(super) half_engine: bool,
+}
+
+impl Subject {
+    pub(super) fn of(project: &Project, catalog: &Catalog) -> Self {
+        let model = catalog.model(&project.model);
+        let unnamed = if project.network.is_some() { Domain::Small } else { Domain::Language };
+        let swaps_blocks =
+            matches!(model.map(|m| &m.architecture), Some(Architecture::Diffusion(d)) if !d.denoiser.contains("UNet"));
+        Self {
+            domain: model.map_or(unnamed, |m| m.domain),
+            swaps_blocks,
+            half_engine: project.framework.takes_deepspeed() && is_language(project, catalog),
+        }
+    }
+}
+
 impl Knob {
     /// How the need of this project goes along settings of this kind: `tests` hold it over whole tables of estimates.
-    pub(super) fn new(level: usize, settings: Vec<FixKind>, project: &Project) -> Self {
+    pub(super) fn new(level: usize, settings: Vec<FixKind>, project: &Project, subject: Subject) -> Self {
         use FixKind as F;
         let course = match settings.first() {
             Some(
@@ -65,7 +90,7 @@ impl Knob {
             // The same 16-bit weights and gradients without their fp32 masters.
             Some(F::PureBf16) if project.precision == Precision::MasterBf16 => Course::Falls,
             // What waits in main memory is brought through buffers, which a small model has no use for.
-            Some(F::Offload) if !project.framework.takes_deepspeed() => Course::Falls,
+            Some(F::Offload) if !subject.half_engine => Course::Falls,
             // Autocast and k-bit preparation keep copies, and recomputing brings whole blocks back.
             _ => Course::Any,
         };
@@ -84,10 +109,9 @@ impl Knob {
 }
 
 /// Every knob that this project has. A knob may turn out not to help: that is for the estimate to say.
-///
-/// `swaps_blocks` tells whether the model is a diffusion transformer, whose trainers can keep blocks in main memory.
-pub(super) fn knobs(project: &Project, domain: Domain, swaps_blocks: bool, gpu: &Gpu) -> Vec<Knob> {
-    let several = |level: usize, settings: Vec<FixKind>| Knob::new(level, settings, project);
+pub(super) fn knobs(project: &Project, subject: Subject, gpu: &Gpu) -> Vec<Knob> {
+    let Subject { domain, swaps_blocks, .. } = subject;
+    let several = |level: usize, settings: Vec<FixKind>| Knob::new(level, settings, project, subject);
     let one = |level: usize, kind: FixKind| several(level, vec![kind]);
     let mut knobs = Vec::new();
     let language = matches!(domain, Domain::Language | Domain::VisionLanguage);

@@ -125,14 +125,15 @@ fn best(
     Some(Plan { reasons, ..best.clone() })
 }
 
-/// The smallest number of these cards, a power of two or whole machines, on which the job fits.
+/// The smallest number of these cards, a power of two or whole machines, on which the job fits also at the upper end of
+/// the error band.
 pub fn smallest_count(project: &Project, gpu: &Gpu, catalog: &Catalog) -> Option<u32> {
     let mut count = 1;
     while count <= 4096 {
         let tried = candidates(project, gpu, count, u64::from(count), catalog, &LEAN);
         // What waits in main memory is no way to need fewer cards that anybody would choose first.
         let kept = tried.iter().filter(|p| !uses(&p.project, Choice::Offload));
-        if kept.map(|p| p.memory.card).min().is_some_and(|least| least <= gpu.usable) {
+        if kept.map(|p| p.memory.card.scale(1.0 + p.memory.band)).min().is_some_and(|least| least <= gpu.usable) {
             return Some(count);
         }
         count *= 2;

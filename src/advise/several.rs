@@ -1,7 +1,8 @@
 //! Several cards for one project: what each of them holds under every way to share it, what main memory that takes, and
 //! how much of the added speed is left over.
 
-use super::engine::{Engine, Estimates, Need, accumulation, divides, on, settle};
+use super::cards::most;
+use super::engine::{Engine, Estimates, Memo, Need, accumulation, divides, on, settle};
 use super::plan::{MOST_CARDS, smallest_count};
 use crate::catalog::{Catalog, Gpu};
 use crate::estimate::time::has_flash;
@@ -69,7 +70,9 @@ pub struct Several {
     pub sharings: Vec<Sharing>,
     /// The library only knows full copies.
     pub copies_only: bool,
-    /// The smallest number of these cards on which the project fits in some way, by powers of two; one where one does.
+    /// The smallest number of these cards on which the project fits as it is, by powers of two; one where one does.
+    pub as_it_is: Option<u32>,
+    /// The same where the batch may go down to one sample and blocks may be computed again: no more than as it is.
     pub smallest: Option<u32>,
     /// Cards that the cut of the model leaves over.
     pub idle: u32,
@@ -126,7 +129,9 @@ pub fn several(project: &Project, gpu: &Gpu, count: u32, catalog: &Catalog) -> R
     let used = project.hardware.parallel.on(count).model();
     let wanted = project.hardware.parallel.model();
     let fits = Need::of(&alone).fits(gpu.usable);
-    let smallest = if fits { Some(1) } else { smallest_count(project, gpu, catalog) };
+    let as_it_is = if fits { Some(1) } else { as_it_is(&engine, project, gpu) };
+    let changed = if fits { Some(1) } else { smallest_count(project, gpu, catalog) };
+    let smallest = as_it_is.into_iter().chain(changed).min();
     let alone_with = (!fits && smallest == Some(1)).then(|| smaller(&engine, &single, gpu));
     Ok(Several {
         count,
@@ -135,9 +140,17 @@ pub fn several(project: &Project, gpu: &Gpu, count: u32, catalog: &Catalog) -> R
         alone_with,
         sharings,
         copies_only,
+        as_it_is,
         smallest,
         idle: if own && used != wanted { u32::try_from(u64::from(count) % wanted).unwrap_or(0) } else { 0 },
     })
+}
+
+/// The smallest number of these cards on which the project fits as it is: what the fix of more cards goes by too.
+fn as_it_is(engine: &Estimates<'_>, project: &Project, gpu: &Gpu) -> Option<u32> {
+    let memo = Memo::new(engine, project);
+    let mut halves = std::iter::successors(Some(2), |count| Some(count * 2)).take_while(|count| *count <= most(gpu));
+    halves.find(|count| memo.share(gpu, *count).is_some_and(|(_, need)| need.fits(gpu.usable)))
 }
 
 /// The least change that makes it fit on one card for sure, or both of them.

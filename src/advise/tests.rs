@@ -5,7 +5,7 @@ mod exact;
 
 use super::engine::{Engine, Memo, Need};
 use super::fixes::Bench;
-use super::knobs::{LEVELS, apply, knobs};
+use super::knobs::{LEVELS, Subject, apply, knobs};
 use super::money::Offers;
 use super::terms::Terms;
 use super::{FixKind, Verdict, verdict};
@@ -88,6 +88,10 @@ impl Engine for Arithmetic {
     fn runtime(&self, _: &Gpu) -> Bytes {
         Bytes::ZERO
     }
+
+    fn tells_dividers_apart(&self, _: &Project) -> bool {
+        false
+    }
 }
 
 fn project() -> Project {
@@ -135,10 +139,12 @@ fn an_out_of_memory_message_adds_up() {
     }
 }
 
+const SUBJECT: Subject = Subject { domain: Domain::Language, swaps_blocks: false, half_engine: false };
+
 /// All settings of all knobs up to a level.
 fn every_set(p: &Project, gpu: &Gpu) -> Vec<[Vec<FixKind>; LEVELS]> {
     let mut all = vec![<[Vec<FixKind>; LEVELS]>::default()];
-    for knob in knobs(p, Domain::Language, false, gpu) {
+    for knob in knobs(p, SUBJECT, gpu) {
         let mut more = Vec::new();
         for set in &all {
             for kind in &knob.settings {
@@ -180,7 +186,7 @@ fn make_it_fit_finds_the_least_painful_level_of_all() {
             Some(best) => {
                 let plan = plan.unwrap_or_else(|| panic!("{gib} GiB: no plan"));
                 assert!(fits(&plan.project), "{gib} GiB: {plan:?}");
-                let levels = knobs(&start, Domain::Language, false, &gpu);
+                let levels = knobs(&start, SUBJECT, &gpu);
                 let level_of = |kind: &FixKind| levels.iter().find(|k| k.settings.contains(kind)).unwrap().level + 1;
                 assert_eq!(plan.fixes.iter().map(level_of).max(), Some(best), "{gib} GiB: {:?}", plan.fixes);
                 // None of the changes is idle.
@@ -271,6 +277,10 @@ impl Engine for Counted<'_> {
 
     fn runtime(&self, gpu: &Gpu) -> Bytes {
         self.0.runtime(gpu)
+    }
+
+    fn tells_dividers_apart(&self, project: &Project) -> bool {
+        self.0.tells_dividers_apart(project)
     }
 }
 

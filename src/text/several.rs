@@ -57,38 +57,46 @@ pub fn lead(lang: Lang, several: &Several, gpu: &Gpu, copies: Option<&str>) -> S
     let (alone, usable, card) = (several.alone, gpu.usable, super::card_called(lang, gpu));
     let one =
         say!(lang, "一张卡单干要 {alone}，{card} 能用 {usable}。", "Alone, a card needs {alone}; {card} has {usable}.");
+    let whole = |n: u32| whole(f64::from(n));
+    let as_it_is = several.as_it_is.map(whole);
     let rest = match (several.smallest, copies) {
-        (Some(1), _) if several.alone_with.is_some() => match several.alone_with {
-            Some(Smaller::Checkpointing) => say!(
-                lang,
-                "打开检查点，一张就装得下；多的卡用来快。",
-                " With checkpointing on, one is enough; more make it faster."
-            ),
-            Some(Smaller::OneSample) => say!(
-                lang,
-                "批大小减到 1，一张就装得下；多的卡用来快。",
-                " With the batch down to 1, one is enough; more make it faster."
-            ),
-            _ => say!(
-                lang,
-                "批大小减到 1，再打开检查点，一张就装得下；多的卡用来快。",
-                " With the batch down to 1 and checkpointing on, one is enough; more make it faster."
-            ),
+        (Some(1), _) => match (several.alone_with, as_it_is) {
+            (None, _) => say!(lang, "一张就装得下，多的卡用来快。", " One is enough; more make it faster."),
+            (Some(change), None) => {
+                let change = smaller(lang, change);
+                say!(
+                    lang,
+                    "{change}，一张就装得下；多的卡用来快。",
+                    " With {change}, one is enough; more make it faster."
+                )
+            }
+            (Some(change), Some(n)) => {
+                let change = smaller(lang, change);
+                say!(
+                    lang,
+                    "照现在的设置要 {n} 张；{change}，一张就装得下。",
+                    " As it is, it takes {n}; with {change}, one is enough."
+                )
+            }
         },
-        (Some(1), _) => say!(lang, "一张就装得下，多的卡用来快。", " One is enough; more make it faster."),
         (_, Some(library)) => say!(
             lang,
             "{library} 只会每张卡放一整份：再多卡也装不下，先按上面的办法改小。",
             " {library} only knows full copies: more cards will not make it fit. Make it smaller first, as advised above."
         ),
-        (Some(n), None) => {
-            let n = whole(f64::from(n));
-            say!(
+        (Some(least), None) => match (whole(least), as_it_is) {
+            (least, Some(n)) if n == least => say!(lang, "{n} 张装得下。", " It takes {n}."),
+            (least, Some(n)) => say!(
                 lang,
-                "最少 {n} 张装得下（批大小可以减到 1，检查点可以打开）。",
-                " It takes {n} at the least, with the batch down to 1 and checkpointing where needed."
-            )
-        }
+                "照现在的设置要 {n} 张；批大小减到 1、打开检查点，{least} 张就装得下。",
+                " As it is, it takes {n}; with the batch down to 1 and checkpointing on, {least} will do."
+            ),
+            (least, None) => say!(
+                lang,
+                "批大小减到 1、打开检查点，最少 {least} 张装得下。",
+                " With the batch down to 1 and checkpointing on, it takes {least} at the least."
+            ),
+        },
         (None, None) => say!(
             lang,
             "加到 4,096 张也装不下：最大的一层就超过了一张卡。",
@@ -96,6 +104,16 @@ pub fn lead(lang: Lang, several: &Several, gpu: &Gpu, copies: Option<&str>) -> S
         ),
     };
     one + &rest
+}
+
+/// What is changed so that one card is enough, as part of a sentence.
+fn smaller(lang: Lang, change: Smaller) -> &'static str {
+    match change {
+        Smaller::Checkpointing => both!("打开检查点", "checkpointing on"),
+        Smaller::OneSample => both!("批大小减到 1", "the batch down to 1"),
+        Smaller::Both => both!("批大小减到 1，再打开检查点", "the batch down to 1 and checkpointing on"),
+    }
+    .text(lang)
 }
 
 /// Cards that a cut leaves idle.

@@ -2,9 +2,9 @@
 
 use super::super::engine::{Estimates, Memo, Need, settle};
 use super::super::fixes::Bench;
-use super::super::knobs::{Course, Knob, LEVELS, apply, knobs, risk};
+use super::super::knobs::{Course, Knob, LEVELS, Subject, apply, knobs, risk};
 use super::super::{FitPlan, FixKind, QualityRisk};
-use crate::catalog::{Architecture, Catalog, Domain, Gpu};
+use crate::catalog::{Catalog, Gpu};
 use crate::project::{Framework, Method, Optimizer, Precision, Project};
 use crate::units::Bytes;
 use std::collections::HashMap;
@@ -15,19 +15,16 @@ const MOST_COMBINATIONS: usize = 6000;
 struct Bed<'a> {
     catalog: &'a Catalog,
     project: Project,
-    domain: Domain,
-    swaps: bool,
+    subject: Subject,
 }
 
 impl<'a> Bed<'a> {
     fn of(project: &Project, catalog: &'a Catalog) -> Self {
-        let model = catalog.model(&project.model).unwrap();
-        let swaps = matches!(&model.architecture, Architecture::Diffusion(d) if !d.denoiser.contains("UNet"));
-        Self { catalog, project: project.clone(), domain: model.domain, swaps }
+        Self { catalog, project: project.clone(), subject: Subject::of(project, catalog) }
     }
 
     fn knobs(&self, gpu: &Gpu) -> Vec<Knob> {
-        knobs(&self.project, self.domain, self.swaps, gpu)
+        knobs(&self.project, self.subject, gpu)
     }
 
     /// Every combination: by level, what is set.
@@ -66,7 +63,7 @@ impl<'a> Bed<'a> {
         let mut pain = [(QualityRisk::None, 0.0, 0); LEVELS];
         for level in 0..LEVELS {
             let kinds = &sets.kinds[level];
-            let risk = kinds.iter().map(|k| risk(*k, &self.project, self.domain)).max().unwrap_or(QualityRisk::None);
+            let risk = kinds.iter().map(|k| risk(*k, &self.project, self.subject.domain)).max().unwrap_or(QualityRisk::None);
             let mut above = sets.kinds.clone();
             above[..level].iter_mut().for_each(Vec::clear);
             let slow =

@@ -128,6 +128,11 @@ impl Pieces {
             self.host += self.states;
             self.states = 0.0;
             self.step_temporaries = 0.0;
+            if project.framework.takes_deepspeed() {
+                // ZeRO-Offload (Ren et al. 2021), section 4.1: gradients are on the processor's side too.
+                self.host += self.gradients;
+                self.gradients = 0.0;
+            }
         }
         if weights {
             // Two of some forty layers are on the card at a time.
