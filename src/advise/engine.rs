@@ -246,7 +246,9 @@ impl<'a> Memo<'a> {
             return None;
         }
         if count <= CARDS_PER_MACHINE {
-            return Self::simplest(shardings(self.engine, self.project), gpu, |sharding| self.need(gpu, count, sharding));
+            return Self::simplest(shardings(self.engine, self.project), gpu, |sharding| {
+                self.need(gpu, count, sharding)
+            });
         }
         // Machines together: everything on every card where that fits one machine's cards, else everything divided.
         let whole = self.need(gpu, CARDS_PER_MACHINE, Sharding::Ddp).is_some_and(|n| n.fits(gpu.usable));

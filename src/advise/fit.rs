@@ -47,7 +47,16 @@ impl<'a> Fit<'a> {
     ) -> Self {
         let of = |kind| knobs.iter().position(|k| subject.half_engine && k.settings.contains(&kind));
         let idle = of(FixKind::PureBf16).zip(of(FixKind::Offload));
-        Self { memo, gpu, domain: subject.domain, project, knobs, idle, tried: RefCell::default(), winners: RefCell::default() }
+        Self {
+            memo,
+            gpu,
+            domain: subject.domain,
+            project,
+            knobs,
+            idle,
+            tried: RefCell::default(),
+            winners: RefCell::default(),
+        }
     }
 
     /// The least painful set that fits, the mildest level first, and the project with it.

@@ -248,9 +248,7 @@ pub fn choices(field: Field, project: &Project, catalog: &Catalog) -> Vec<&'stat
         Field::Loss => ids(|_: LossKernel| true),
         Field::Framework => ids(|f: Framework| domain.is_none_or(|d| trains(f, d))),
         // DeepSpeed's, in the libraries that take its files.
-        Field::Offload => {
-            ids(|o: Offload| o != Offload::Nvme || (texts && project.framework.takes_deepspeed()))
-        }
+        Field::Offload => ids(|o: Offload| o != Offload::Nvme || (texts && project.framework.takes_deepspeed())),
         Field::Objective => ids(|_: Objective| true),
         Field::Task => ids(|_: LanguageTask| true),
         Field::Sharding => ids(|_: Sharding| true),

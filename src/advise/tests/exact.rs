@@ -63,7 +63,8 @@ impl<'a> Bed<'a> {
         let mut pain = [(QualityRisk::None, 0.0, 0); LEVELS];
         for level in 0..LEVELS {
             let kinds = &sets.kinds[level];
-            let risk = kinds.iter().map(|k| risk(*k, &self.project, self.subject.domain)).max().unwrap_or(QualityRisk::None);
+            let risk =
+                kinds.iter().map(|k| risk(*k, &self.project, self.subject.domain)).max().unwrap_or(QualityRisk::None);
             let mut above = sets.kinds.clone();
             above[..level].iter_mut().for_each(Vec::clear);
             let slow =
