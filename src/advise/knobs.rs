@@ -14,8 +14,8 @@ use crate::catalog::{Architecture, Catalog, Domain, Gpu, Vendor};
 use crate::estimate::is_language;
 use crate::estimate::time::has_flash;
 use crate::project::{
-    Attention, BaseFormat, Checkpointing, Field, Framework, Kind, LossKernel, Method, Offload, Optimizer,
-    OptimizerImpl, Precision, Project, Sharding, fields,
+    Attention, BaseFormat, Checkpointing, Field, Framework, Kind, LanguageTask, LossKernel, Method, Objective, Offload,
+    Optimizer, OptimizerImpl, Precision, Project, Sharding, fields,
 };
 
 /// Levels of pain.
@@ -43,6 +43,9 @@ pub(super) enum Course {
     Any,
 }
 
+/// Families of which torchtune has a recipe that updates on one card (its README, "Models").
+const TORCHTUNE: [&str; 6] = ["llama-2", "llama-3", "qwen2.5", "qwen3-", "mistral-7b", "phi-3"];
+
 /// What of the trained model decides which knobs there are.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Subject {
@@ -51,6 +54,8 @@ pub(super) struct Subject {
     pub(super) swaps_blocks: bool,
     /// What waits in main memory is left to an engine that works in 16 bit whatever the precision.
     pub(super) half_engine: bool,
+    /// A model that torchtune has a recipe for.
+    pub(super) tunes: bool,
 }
 
 impl Subject {
@@ -63,6 +68,7 @@ impl Subject {
             domain: model.map_or(unnamed, |m| m.domain),
             swaps_blocks,
             half_engine: project.framework.takes_deepspeed() && is_language(project, catalog),
+            tunes: model.is_some_and(|m| TORCHTUNE.iter().any(|family| m.id.starts_with(family))),
         }
     }
 }
@@ -182,6 +188,9 @@ pub(super) fn knobs(project: &Project, subject: Subject, gpu: &Gpu) -> Vec<Knob>
     if project.method.is_adapter() && project.framework != Framework::Unsloth && runs_unsloth(project, domain, gpu) {
         knobs.push(one(2, FixKind::Library { framework: Framework::Unsloth }));
     }
+    if subject.tunes && runs_in_backward(project, gpu) {
+        knobs.push(one(2, FixKind::Library { framework: Framework::Torchtune }));
+    }
     let denoiser_or_language = language || domain == Domain::Diffusion;
     if full
         && denoiser_or_language
@@ -259,11 +268,15 @@ pub(super) fn apply(kind: FixKind, project: &mut Project, gpu: &Gpu) {
             project.attention = if has_flash(gpu) { Attention::Flash } else { Attention::Efficient };
         }
         FixKind::FusedLoss => project.loss = LossKernel::Fused,
+        // An update inside backward has no temporaries left.
+        FixKind::FusedOptimizer if project.optimizer_impl == OptimizerImpl::InBackward => {}
         FixKind::FusedOptimizer => project.optimizer_impl = OptimizerImpl::Fused,
         FixKind::SmallerMicroBatch { micro_batch, accumulation }
         | FixKind::LargerMicroBatch { micro_batch, accumulation } => {
             project.micro_batch = micro_batch;
-            project.accumulation = accumulation;
+            // An update inside backward leaves no gradients to add to.
+            let gathers = project.optimizer_impl != OptimizerImpl::InBackward;
+            project.accumulation = if gathers { accumulation } else { 1 };
         }
         FixKind::Optimizer8bit => project.optimizer = Optimizer::AdamW8bit,
         FixKind::PagedOptimizer => project.optimizer = Optimizer::PagedAdamW8bit,
@@ -280,6 +293,14 @@ pub(super) fn apply(kind: FixKind, project: &mut Project, gpu: &Gpu) {
             }
         }
         FixKind::QuantizedBase => project.base = BaseFormat::Fp8,
+        FixKind::Library { framework: Framework::Torchtune } => {
+            if matches!(project.method, Method::Full) && project.offload == Offload::None {
+                project.framework = Framework::Torchtune;
+                project.precision = Precision::PureBf16;
+                project.optimizer_impl = OptimizerImpl::InBackward;
+                project.accumulation = 1;
+            }
+        }
         FixKind::Library { framework } => project.framework = framework,
         FixKind::ShorterSequence { sequence } => project.sequence = sequence,
         FixKind::SmallerImage { side } => project.image_side = side,
@@ -309,6 +330,8 @@ pub(super) fn risk(kind: FixKind, project: &Project, domain: Domain) -> QualityR
         {
             QualityRisk::Slight
         }
+        // Pure bf16, and nothing accumulates.
+        FixKind::Library { framework: Framework::Torchtune } => QualityRisk::Slight,
         FixKind::MixedPrecision
         | FixKind::Fp16
         | FixKind::SmallerMicroBatch { .. }
@@ -345,6 +368,18 @@ fn runs_unsloth(project: &Project, domain: Domain, gpu: &Gpu) -> bool {
         && project.hardware.count <= 1
         && project.offload == Offload::None
         && gpu.compute_capability.is_some_and(|capability| capability >= LEAST_CAPABILITY)
+}
+
+/// Whether the optimizer's step can be part of backward here: one card with bf16, all weights trained.
+fn runs_in_backward(project: &Project, gpu: &Gpu) -> bool {
+    project.method == Method::Full
+        && matches!(project.task, LanguageTask::Auto | LanguageTask::NextToken)
+        && project.objective == Objective::Likelihood
+        && project.hardware.count <= 1
+        && project.offload == Offload::None
+        && project.optimizer_impl != OptimizerImpl::InBackward
+        && gpu.vendor == Vendor::Nvidia
+        && gpu.rates.bf16.is_some()
 }
 
 fn is_quantized(base: BaseFormat) -> bool {

@@ -193,6 +193,7 @@ const OPTIONS: &[(Framework, &[(Knob, &str)])] = &[
             (Knob::Length, "tokenizer.max_seq_len={length}"),
             (Knob::Cards, "tune run --nproc_per_node {count}"),
             (Knob::Offload, "fsdp_cpu_offload=True"),
+            (Knob::Library, "tune run full_finetune_single_device … optimizer_in_bwd=True clip_grad_norm=null"),
         ],
     ),
     // LitGPT, litgpt finetune --help.

@@ -139,7 +139,7 @@ fn an_out_of_memory_message_adds_up() {
     }
 }
 
-const SUBJECT: Subject = Subject { domain: Domain::Language, swaps_blocks: false, half_engine: false };
+const SUBJECT: Subject = Subject { domain: Domain::Language, swaps_blocks: false, half_engine: false, tunes: false };
 
 /// All settings of all knobs up to a level.
 fn every_set(p: &Project, gpu: &Gpu) -> Vec<[Vec<FixKind>; LEVELS]> {

@@ -3,7 +3,7 @@
 use super::numbers::{percent, plain, whole};
 use super::{Lang, Message, both, choice, say};
 use crate::advise::{FixKind, QualityRisk};
-use crate::project::{Choice, Field};
+use crate::project::{Choice, Field, Framework};
 use crate::units::Bytes;
 
 /// What a fix is called, as something to do.
@@ -135,6 +135,12 @@ pub const fn fix_detail(kind: FixKind) -> Message {
         }
         FixKind::QLora => {
             both!("底座压到 4 位，旁边挂 LoRA 来训。", "The base in 4 bit, with LoRA adapters trained beside it.")
+        }
+        FixKind::Library { framework: Framework::Torchtune } => {
+            both!(
+                "纯 bf16，反向算出一份梯度就当场更新、立刻扔掉。不能累积，也不能裁剪梯度：等效批大小变小时，学习率也要调小。",
+                "Pure bf16, and each gradient is used and dropped within backward. No accumulation and no clipping: with a smaller effective batch, lower the learning rate."
+            )
         }
         FixKind::Library { .. } => {
             both!(
