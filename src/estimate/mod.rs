@@ -284,7 +284,7 @@ fn language_part<'a>(
 ) -> Option<(&'a crate::catalog::LanguageModel, u64)> {
     use crate::catalog::{Architecture, Domain};
     let Architecture::Other(other) = &model.architecture else { return None };
-    if model.domain != Domain::VisionLanguage || other.main.params == 0 {
+    if model.domain != Domain::VisionLanguage || other.main.params == 0 || other.main.name.ends_with("(frozen)") {
         return None;
     }
     let alike = |m: &'a crate::catalog::Model| {

@@ -149,7 +149,8 @@ pub(crate) fn precision(weights: &str, compute: &str, framework: Framework, meth
     if half_weights && !trainer {
         return Precision::PureBf16;
     }
-    if weights.is_empty() && compute.is_empty() && framework == Framework::Pytorch {
+    // Nothing is mixed unless it is asked for: a loop of one's own, and OpenMMLab's runners (`--amp`).
+    if weights.is_empty() && compute.is_empty() && matches!(framework, Framework::Pytorch | Framework::OpenMmlab) {
         return Precision::Fp32;
     }
     // Quantized bases: what is not quantized is 16-bit in stacks of their own.

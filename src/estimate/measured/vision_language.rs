@@ -30,12 +30,30 @@ fn tower(project: &Project, o: &OtherModel) -> Stack {
     let parameters = o.second.params as f64;
     let (layers, width) = match o.second.name.split_once("ViT ").map(|(_, shape)| numbers(shape)) {
         Some(shape) if shape.len() >= 2 => (shape[0], shape[1]),
+        // EVA-CLIP's "g" (BLIP-2).
+        _ if o.second.name.contains("EVA-g") => (39.0, 1408.0),
         _ if parameters > 2e9 => (45.0, 3200.0),
         _ if parameters > 4e8 => (27.0, 1152.0),
         _ => (24.0, 1024.0),
     };
     let side = (project.image_side as f64 / 14.0).max(1.0);
     Stack { block: VIT, layers, width, tokens: side * side }
+}
+
+/// Whether the model's own recipes never train the language part, as its row says (BLIP-2).
+fn language_frozen(o: &OtherModel) -> bool {
+    o.main.name.ends_with("(frozen)")
+}
+
+/// Weights where a language part of 16 bit stands frozen behind what is trained: the tower and the bridge between them, or
+/// the bridge alone, with the tower in 16 bit too (`opt_model` and `vit_precision` of LAVIS's `blip2_opt.py`).
+fn beside_frozen(project: &Project, total: f64, language: f64, tower: &Stack) -> Pieces {
+    let sees = total - language;
+    let bridge = (sees - 12.0 * tower.layers * tower.width * tower.width).max(sees * 0.05);
+    let trained = if matches!(project.method, Method::Full | Method::Scratch) { sees } else { bridge };
+    let mut pieces = weights(project, trained, trained, 0.95, 0.95);
+    pieces.weights += 2.0 * (total - trained);
+    pieces
 }
 
 pub(super) fn pieces(project: &Project, model: &Model, o: &OtherModel) -> (Pieces, EstimateMethod) {
@@ -54,7 +72,11 @@ pub(super) fn pieces(project: &Project, model: &Model, o: &OtherModel) -> (Piece
         // The tower stays frozen in the usual recipes.
         Method::Full | Method::Scratch => language,
     };
-    let mut pieces = weights(project, total + trained.min(total * 0.05), trained, 0.95, 0.95);
+    let mut pieces = if language_frozen(o) && !project.method.is_adapter() {
+        beside_frozen(project, total, language, &tower)
+    } else {
+        weights(project, total + trained.min(total * 0.05), trained, 0.95, 0.95)
+    };
     let (kept, transient) = decoder.kept(project);
     pieces.saved = kept * batch;
     pieces.transient = transient * batch;
@@ -70,6 +92,11 @@ pub(super) fn pieces(project: &Project, model: &Model, o: &OtherModel) -> (Piece
             pieces.logits = logits * 8.0;
             pieces.loss_temporaries = logits * 4.0;
         }
+    }
+    if language_frozen(o) && matches!(project.method, Method::Full | Method::Scratch) {
+        let (kept, transient) = tower.kept(project);
+        pieces.saved += kept * batch;
+        pieces.transient = pieces.transient.max(transient * batch);
     }
     // A frozen tower holds a few layers' worth at a time.
     pieces.encoding = batch * tower.tokens * tower.width * if is_half(project) { 24.0 } else { 48.0 };
