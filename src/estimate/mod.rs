@@ -226,7 +226,7 @@ pub fn needed(project: &Project, gpu: Option<&Gpu>, catalog: &Catalog) -> Result
         Subject::Custom(model) => language::needed_for(project, &model, 0, gpu),
         Subject::Network(network) => Ok(measured::network(project, network, gpu)?.card),
         Subject::Language(model, beside) => language::needed_for(project, model, beside, gpu),
-        Subject::Other(model) => Ok(measured::memory(project, model, gpu, &Walks::default())?.card),
+        Subject::Other(model) => measured::needed(project, model, gpu),
     }
 }
 

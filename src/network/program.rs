@@ -179,6 +179,9 @@ pub struct Program {
     /// Input and output of the largest convolution that is neither grouped nor 1 x 1: what its fast algorithms' workspaces
     /// go by. 0 where there is no convolution at all.
     pub convolution: u64,
+    /// A loop over the steps of a sequence is written as one operator: what it keeps is many small tensors in truth, which
+    /// the allocator finds room for as it does not for one large.
+    pub looped: bool,
     /// The batch itself: token ids, labels.
     pub batch_bytes: u64,
     /// Values that are put into slots before the first segment runs, with their bytes.

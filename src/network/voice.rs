@@ -155,6 +155,7 @@ fn decoder(n: &mut Layers, fed: Tensor, memory: Tensor, keys: Tensor, text: u64)
         flops: 2.0 * steps as f64 * (cells + attention * text) as f64,
         ..Kernel::default()
     };
+    n.b.program.looped = true;
     n.b.fused(&[fed, memory, keys, w], steps, RNN + EMBEDDING, fed.dtype, kernel)
 }
 

@@ -84,6 +84,13 @@ pub fn reserved(project: &Project, model: &Model, gpu: Option<&Gpu>) -> Result<B
     })
 }
 
+/// What a card must have, by simulating the caching allocator on cards of several sizes, where the model has a program.
+pub fn needed(project: &Project, model: &Model, gpu: Option<&Gpu>) -> Result<Bytes, CannotEstimate> {
+    let walks = Walks::default();
+    let memory = memory(project, model, gpu, &walks)?;
+    Ok(Planned::of(project, model, gpu, &walks).map_or(memory.card, |planned| planned.needed(project, &memory)))
+}
+
 /// Operations of one sample forward and backward, with the forward that checkpointing repeats; `None` where the catalog
 /// does not say enough.
 pub fn flops_per_sample(project: &Project, model: &Model) -> Option<Flops> {

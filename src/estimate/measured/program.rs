@@ -8,7 +8,7 @@ use crate::network::Program;
 use crate::network::diffusion::{Latents, diffusion};
 use crate::network::speech::{Sound, speech};
 use crate::network::vision::{Pictures, vision};
-use crate::project::{Checkpointing, Framework, Method, Optimizer, Precision, Project, Sharding};
+use crate::project::{Checkpointing, Framework, Method, Offload, Optimizer, Precision, Project, Sharding};
 use crate::step::{self, Category, Code, Live, Observer, Phase, Shards, StepConfig, StepResult, Task, Walk, Walked};
 use crate::units::{Bytes, GIB};
 use std::cell::{OnceCell, RefCell};
@@ -213,18 +213,33 @@ impl Planned {
         memory.reserved.max(cached.min(room))
     }
 
+    /// What a card must have for the first steps to get through, by simulating the allocator on cards of several sizes, where
+    /// the step's tensors take `memory`.
+    pub(super) fn needed(&self, project: &Project, memory: &MemoryEstimate) -> Bytes {
+        // Weights that come and go are not followed, nor are parts of them on several cards.
+        let elsewhere = project.block_swap > 0.0 || project.offload != Offload::None;
+        let apart = self.config.shards != Shards::default();
+        if elsewhere || apart || self.program().looped || self.operators() > SIMULATED_OPERATORS {
+            return memory.card;
+        }
+        let held = step::least(self.program(), &self.config);
+        let quick = memory.allocated - self.workspaces(&self.step());
+        let slack = (held.reserved - held.allocated).max(quick.scale(SLACK));
+        (quick + slack).max(memory.reserved) + (memory.card - memory.reserved)
+    }
+
     /// What the caching allocator would hold after the step on an endless card, over the live peak.
     fn cached(&self, peak: Bytes) -> f64 {
-        let operators: u64 = self
-            .program()
-            .groups
-            .iter()
-            .map(|g| g.repeat * g.members.iter().map(|s| s.ops.len() as u64).sum::<u64>())
-            .sum();
-        if operators > SIMULATED_OPERATORS {
+        if self.operators() > SIMULATED_OPERATORS {
             return TYPICAL_RESERVED;
         }
         step::steady_step(self.program(), &self.config).0 as f64 / peak.0.max(1) as f64
+    }
+
+    /// Operators of a forward pass.
+    fn operators(&self) -> u64 {
+        let of = |members: &[crate::network::Segment]| members.iter().map(|s| s.ops.len() as u64).sum::<u64>();
+        self.program().groups.iter().map(|g| g.repeat * of(&g.members)).sum()
     }
 
     /// The course of the step in at most `points` points.
