@@ -223,7 +223,7 @@ fn every_denoiser_has_its_parameters() {
     let catalog = Catalog::bundled();
     let config = settings()[0];
     let config = StepConfig { trained: Trained::All, quantization: None, ..config };
-    let latents = Latents { height: 512, width: 512, frames: 1, encoders: false, text_parameters: 0 };
+    let latents = Latents { height: 512, width: 512, frames: 1, encoders: false, text_parameters: 0, trains_text: false };
     let mut off = Vec::new();
     for id in enough_gpu::network::diffusion::ids() {
         let model = catalog.model(id).expect(id);
@@ -244,7 +244,7 @@ fn every_denoiser_has_its_parameters() {
 #[test]
 fn blocks_of_denoisers_need_not_be_walked() {
     let side = 256;
-    let latents = Latents { height: side, width: side, frames: 1, encoders: false, text_parameters: 0 };
+    let latents = Latents { height: side, width: side, frames: 1, encoders: false, text_parameters: 0, trains_text: false };
     for id in enough_gpu::network::diffusion::ids() {
         for (k, config) in settings().iter().enumerate() {
             let program = diffusion(id, latents, config).unwrap_or_else(|| panic!("{id}"));

@@ -347,6 +347,7 @@ fn habits(row: &Row<'_>) -> Habits {
         // Loops of one's own: fsdp_qlora's train.py has `output = model(...)`, as PyTorch's own examples have.
         own_loop: words.contains("fsdp_qlora"),
         renews: row.text("optimizer").to_lowercase().contains("jitlamb"),
+        trains_text: row.text("model").to_lowercase().contains("+ text encoder"),
     }
 }
 

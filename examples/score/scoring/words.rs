@@ -146,6 +146,10 @@ pub(crate) fn precision(weights: &str, compute: &str, framework: Framework, meth
     if framework == Framework::Megatron && half_weights && !method.is_adapter() {
         return Precision::MasterBf16;
     }
+    // `full_fp16` and `full_bf16` of sd-scripts, without which what is trained is fp32.
+    if half_weights && framework == Framework::Kohya && !method.is_adapter() {
+        return Precision::PureBf16;
+    }
     if half_weights && !trainer {
         return Precision::PureBf16;
     }
@@ -182,6 +186,8 @@ pub(crate) fn optimizer(text: &str) -> (Optimizer, OptimizerImpl) {
     const WAYS: &[(&[&str], OptimizerImpl)] = &[
         (&["in backward"], OptimizerImpl::InBackward),
         (&["per layer"], OptimizerImpl::InBackward),
+        // There is no kernel of it: it steps weight by weight as their gradients come (`fused_backward_pass` of sd-scripts).
+        (&["adafactor", "fused"], OptimizerImpl::InBackward),
         (&["fused"], OptimizerImpl::Fused),
         (&["foreach"], OptimizerImpl::Foreach),
         (&["loop"], OptimizerImpl::Loop),

@@ -135,6 +135,7 @@ impl Planned {
                 frames: project.frames,
                 encoders: !project.cached_latents,
                 text_parameters: d.text_encoders.iter().map(|t| t.params).sum(),
+                trains_text: project.habits.trains_text,
             }),
             Architecture::Other(_) => Input::Sound(Sound { seconds: project.audio_seconds, tokens: project.sequence }),
             Architecture::Language(_) => return None,

@@ -13,9 +13,42 @@ pub(super) fn encode(n: &mut Layers, id: &str, latents: Latents) {
         id == "sdxl" || id.starts_with("amused") || n.config.autocast.is_none() && n.config.weights == Dtype::F32;
     let dtype = if wide { Dtype::F32 } else { input_format(n) };
     let text = input_format(n);
-    n.frozen_weights(latents.text_parameters, text);
+    if !latents.trains_text || towers(id).is_empty() {
+        n.frozen_weights(latents.text_parameters, text);
+    }
     n.untrained(|n| vae(n, latents, dtype));
 }
+
+/// Columns, layers and heads of the CLIP towers that a U-Net's text comes from, and whether their GELU is the quick one.
+fn towers(id: &str) -> &'static [(u64, u64, u64, bool)] {
+    match id {
+        "sd1.5" => &[(768, 12, 12, true)],
+        // The last of 24 layers is left out.
+        "sd2.1" => &[(1024, 23, 16, false)],
+        "sdxl" => &[(768, 12, 12, true), (1280, 32, 20, false)],
+        _ => &[],
+    }
+}
+
+/// The text as its encoders, which are trained too, make it; `None` where they are not written out.
+pub(super) fn trained_text(n: &mut Layers, id: &str) -> Option<Tensor> {
+    let mut parts = Vec::new();
+    for (slot, &(width, layers, heads, quick)) in (0..).zip(towers(id)) {
+        let text = crate::network::vision::text_tower(n, width, layers, heads, quick);
+        n.b.put(Slot(KEPT + slot), text);
+        n.b.close(false);
+        parts.push(Slot(KEPT + slot));
+    }
+    let parts: Vec<Tensor> = parts.into_iter().map(|slot| n.b.take(slot)).collect();
+    match *parts.as_slice() {
+        [] => None,
+        [one] => Some(one),
+        _ => Some(n.b.cat(&parts)),
+    }
+}
+
+/// The first of the slots that towers leave their texts in.
+const KEPT: u8 = 21;
 
 /// The encoder of `AutoencoderKL` with 128, 256, 512 and 512 channels.
 fn vae(n: &mut Layers, latents: Latents, dtype: Dtype) {

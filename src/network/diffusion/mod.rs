@@ -25,6 +25,8 @@ pub struct Latents {
     pub encoders: bool,
     /// Parameters of the text encoders, where they are on the card.
     pub text_parameters: u64,
+    /// The text encoders are trained with the denoiser, where that is a U-Net.
+    pub trains_text: bool,
 }
 
 /// The training program of a denoiser of the catalog, or `None` where there is no program for it.

@@ -1,7 +1,7 @@
 //! The conditional U-Net of Stable Diffusion, as diffusers writes it.
 
 use super::parts::embed;
-use super::{Latents, checkpointed, given, input_format, resident, squared_error};
+use super::{Latents, checkpointed, encoders, given, input_format, resident, squared_error};
 use crate::network::Slot;
 use crate::network::builder::Tensor;
 use crate::network::layers::{Heads, Layers, Role};
@@ -18,6 +18,7 @@ const SKIPS: u8 = 4;
 /// A conditional U-Net.
 #[derive(Clone, Debug)]
 pub(super) struct UNet {
+    id: &'static str,
     channels: Vec<u64>,
     /// Transformer blocks after each residual block of a level, 0 = none.
     transformers: Vec<u64>,
@@ -40,6 +41,7 @@ pub(super) const IDS: [&str; 6] = ["sd1.5", "sd2.1", "sdxl", "kolors", "controln
 /// The U-Net with this id.
 pub(super) fn network(id: &str) -> Option<UNet> {
     let small = UNet {
+        id: "sd1.5",
         channels: vec![320, 640, 1280, 1280],
         transformers: vec![1, 1, 1, 0],
         middle: 1,
@@ -51,6 +53,7 @@ pub(super) fn network(id: &str) -> Option<UNet> {
         controlled: false,
     };
     let large = UNet {
+        id: "sdxl",
         channels: vec![320, 640, 1280],
         transformers: vec![0, 2, 10],
         middle: 10,
@@ -63,11 +66,11 @@ pub(super) fn network(id: &str) -> Option<UNet> {
     };
     Some(match id {
         "sd1.5" => small,
-        "sd2.1" => UNet { heads: vec![5, 10, 20, 20], text: (1024, 77), linear: true, ..small },
+        "sd2.1" => UNet { id: "sd2.1", heads: vec![5, 10, 20, 20], text: (1024, 77), linear: true, ..small },
         "sdxl" => large,
-        "controlnet-sd15" => UNet { controlled: true, ..small },
-        "controlnet-sdxl" => UNet { controlled: true, ..large },
-        "kolors" => UNet { text: (2048, 256), added: 5632, ..large },
+        "controlnet-sd15" => UNet { id: "controlnet-sd15", controlled: true, ..small },
+        "controlnet-sdxl" => UNet { id: "controlnet-sdxl", controlled: true, ..large },
+        "kolors" => UNet { id: "kolors", text: (2048, 256), added: 5632, ..large },
         _ => return None,
     })
 }
@@ -77,7 +80,10 @@ pub(super) fn write(n: &mut Layers, net: &UNet, latents: Latents) {
     let (height, width) = (latents.height / 8, latents.width / 8);
     let rows = n.batch * height * width * latents.frames;
     let text_rows = n.batch * latents.frames * net.text.1;
-    given(n, TEXT, text_rows, net.text.0);
+    match latents.trains_text.then(|| encoders::trained_text(n, net.id)).flatten() {
+        Some(text) => n.b.put(TEXT, text),
+        None => given(n, TEXT, text_rows, net.text.0),
+    }
     let dtype = input_format(n);
     let sample = resident(n, rows, net.latent, dtype);
     let x = Map { t: sample, channels: net.latent, height, width, depth: latents.frames };

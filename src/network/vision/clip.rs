@@ -61,7 +61,21 @@ fn normalized(n: &mut Layers, t: Tensor) -> Tensor {
     n.b.mul(t, length)
 }
 
+/// The text tower of a CLIP with so many columns, layers and heads, up to its last norm: a row for each token.
+pub(in crate::network) fn text_tower(n: &mut Layers, width: u64, layers: u64, heads: u64, quick_gelu: bool) -> Tensor {
+    let net = Vit { attention: Attention::Apart, causal: true, quick_gelu, ..vit::plain(0, width, layers, heads) };
+    tokens(n, &net)
+}
+
 fn texts(n: &mut Layers, net: &Vit, width: u64) -> Tensor {
+    let normed = tokens(n, net);
+    // The token that ends a text stands for it.
+    let last = n.b.gather(normed, n.batch);
+    n.linear(last, width, false, Role::Outside)
+}
+
+/// Words and positions, all blocks, the last norm.
+fn tokens(n: &mut Layers, net: &Vit) -> Tensor {
     let rows = n.batch * TOKENS;
     n.b.program.batch_bytes += bytes(rows, Dtype::I64);
     let table = n.weight(WORDS, net.width);
@@ -71,10 +85,7 @@ fn texts(n: &mut Layers, net: &Vit, width: u64) -> Tensor {
     let x = Map { t, channels: net.width, height: TOKENS, width: 1, depth: 1 };
     let x = n.cut(x, false);
     let x = vit::blocks(n, x, net);
-    let normed = n.channel_norm(x);
-    // The token that ends a text stands for it.
-    let last = n.b.gather(normed.t, n.batch);
-    n.linear(last, width, false, Role::Outside)
+    n.channel_norm(x).t
 }
 
 fn picture(n: &mut Layers, net: &Vit, width: u64, pictures: Pictures) -> Tensor {

@@ -17,6 +17,8 @@ mod swin;
 mod vit;
 mod yolo;
 
+pub(super) use clip::text_tower;
+
 use super::builder::{Tensor, bytes};
 use super::layers::Layers;
 use super::maps::Map;
