@@ -167,7 +167,7 @@ trainer = SFTTrainer(args = TrainingArguments(per_device_train_batch_size = 2, g
          --train_data_dir=\"train\" --resolution=\"1024,1024\" --network_module=networks.lora --network_dim=32 --network_alpha=16 --train_batch_size=2 \
          --max_train_epochs=10 --mixed_precision=\"bf16\" --optimizer_type=\"AdamW8bit\" --gradient_checkpointing --cache_latents --xformers",
         "framework=kohya model=sdxl method=lora rank=32 side=1024 batch=2 epochs=10 precision=amp-bf16 optimizer=adamw8bit checkpointing=on \
-         cached-latents=on attention=efficient",
+         cached-latents=on attention=efficient text-encoders=trained",
     ),
     // kohya: a TOML of the scripts that Chinese users know
     (
@@ -179,7 +179,18 @@ trainer = SFTTrainer(args = TrainingArguments(per_device_train_batch_size = 2, g
     (
         "accelerate launch flux_train_network.py --pretrained_model_name_or_path flux1-dev.safetensors --network_module networks.lora_flux --network_dim 16 --fp8_base \
          --mixed_precision bf16 --sdpa --optimizer_type adafactor --gradient_checkpointing --train_batch_size 1",
-        "model=flux.1-dev base=fp8 optimizer=adafactor rank=16 attention=auto",
+        "model=flux.1-dev base=fp8 optimizer=adafactor rank=16 attention=auto cached-latents=off text-encoders=resident",
+    ),
+    // kohya: what the page of the Flux script shows, and a full run of SDXL with a fused backward pass
+    (
+        "accelerate launch flux_train_network.py --pretrained_model_name_or_path=flux1-dev.safetensors --network_module=networks.lora_flux --network_dim=16 \
+         --optimizer_type=AdamW8bit --sdpa --mixed_precision=bf16 --gradient_checkpointing --blocks_to_swap=18 --cache_text_encoder_outputs --cache_latents",
+        "model=flux.1-dev block-swap=0.47 text-encoders=cached cached-latents=on",
+    ),
+    (
+        "accelerate launch sdxl_train.py --pretrained_model_name_or_path=sd_xl_base_1.0.safetensors --full_bf16 --fused_backward_pass --optimizer_type=Adafactor \
+         --gradient_checkpointing --cache_latents --cache_text_encoder_outputs --resolution=1024,1024 --train_batch_size=1",
+        "model=sdxl method=full precision=bf16 optimizer=adafactor optimizer-impl=in-backward text-encoders=cached",
     ),
     // ai-toolkit
     (

@@ -223,7 +223,8 @@ fn every_denoiser_has_its_parameters() {
     let catalog = Catalog::bundled();
     let config = settings()[0];
     let config = StepConfig { trained: Trained::All, quantization: None, ..config };
-    let latents = Latents { height: 512, width: 512, frames: 1, encoders: false, text_parameters: 0, trains_text: false };
+    let latents =
+        Latents { height: 512, width: 512, frames: 1, encoders: false, text_parameters: 0, trains_text: false };
     let mut off = Vec::new();
     for id in enough_gpu::network::diffusion::ids() {
         let model = catalog.model(id).expect(id);
@@ -240,11 +241,29 @@ fn every_denoiser_has_its_parameters() {
     assert!(off.is_empty(), "{}", off.join("\n"));
 }
 
+/// Text encoders that are trained along are written out: as many parameters as their catalog rows count.
+#[test]
+fn trained_text_encoders_have_their_parameters() {
+    let catalog = Catalog::bundled();
+    let config = StepConfig { trained: Trained::All, quantization: None, ..settings()[0] };
+    let plain = Latents { height: 512, width: 512, frames: 1, encoders: false, text_parameters: 0, trains_text: false };
+    for id in ["sd1.5", "sd2.1", "sdxl"] {
+        let Architecture::Diffusion(row) = &catalog.model(id).expect(id).architecture else { panic!("{id}") };
+        assert!(row.learns_text(), "{id}");
+        let parameters = |latents| diffusion(id, latents, &config).expect(id).parameters();
+        let text = parameters(Latents { trains_text: true, ..plain }) - parameters(plain);
+        let counted: u64 = row.text_encoders.iter().map(|t| t.params).sum();
+        let gap = text as f64 / counted as f64 - 1.0;
+        assert!(gap.abs() < 0.01, "{id}: {text} against {counted}");
+    }
+}
+
 /// The same for denoisers; and a walk that variants share gives each what its own walk gives.
 #[test]
 fn blocks_of_denoisers_need_not_be_walked() {
     let side = 256;
-    let latents = Latents { height: side, width: side, frames: 1, encoders: false, text_parameters: 0, trains_text: false };
+    let latents =
+        Latents { height: side, width: side, frames: 1, encoders: false, text_parameters: 0, trains_text: false };
     for id in enough_gpu::network::diffusion::ids() {
         for (k, config) in settings().iter().enumerate() {
             let program = diffusion(id, latents, config).unwrap_or_else(|| panic!("{id}"));

@@ -2,6 +2,7 @@
 
 use super::language::LanguageModel;
 use super::types::Source;
+use crate::units::decimal;
 
 /// What a model is for, which decides the settings that make sense.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -93,6 +94,27 @@ pub struct DiffusionModel {
     pub gmacs: Option<f64>,
     /// Outputs of convolution and linear layers at native size for one sample, in 10^6.
     pub activations_m: Option<f64>,
+}
+
+impl DiffusionModel {
+    /// Whether the text encoders can be trained along: CLIP beside a U-Net. What came later has encoders too large for that.
+    pub fn learns_text(&self) -> bool {
+        const CLIP: u64 = 1_000_000_000;
+        let text: u64 = self.text_encoders.iter().map(|t| t.params).sum();
+        self.denoiser.contains("UNet") && self.frozen.is_empty() && (1..CLIP).contains(&text)
+    }
+
+    /// Blocks as swapping them to main memory counts them: one of two streams, or two of one stream, which weigh about as
+    /// much (`enable_block_swap` of sd-scripts). `None` where there are no blocks alike.
+    pub fn swappable_blocks(&self) -> Option<f64> {
+        if self.denoiser.contains("UNet") {
+            return None;
+        }
+        let mut numbers = self.blocks.split(|c: char| !c.is_ascii_digit()).filter_map(decimal::read);
+        let first = numbers.next()?;
+        let streams = if self.blocks.contains("single") { numbers.next()? / 2.0 } else { 0.0 };
+        Some(first + streams)
+    }
 }
 
 /// A speech, music, vision-language, tabular ... model, by the columns of `audio_other.csv`.

@@ -4,7 +4,7 @@ use super::number::{self, Kilo, NotNumber};
 use super::{
     Attention, BaseFormat, Checkpointing, Choice, CustomModel, CustomNetwork, Field, Framework, Interconnect,
     LanguageTask, LoraTargets, LossKernel, Method, Network, Objective, Offload, Optimizer, OptimizerImpl, Parallel,
-    Place, Precision, PriceKind, Project, Sharding, prices,
+    Place, Precision, PriceKind, Project, Sharding, TextEncoders, prices,
 };
 use crate::catalog::{Catalog, Gpu};
 use crate::units::{Currency, Money, decimal};
@@ -152,6 +152,7 @@ pub const fn kind(field: Field) -> Kind {
         | Field::Loss
         | Field::Offload
         | Field::Objective
+        | Field::TextEncoders
         | Field::Task
         | Field::Framework
         | Field::Sharding
@@ -208,6 +209,7 @@ pub fn get(project: &Project, field: Field) -> String {
         Field::Classes => project.classes.map(|n| n.to_string()).unwrap_or_default(),
         Field::AudioSeconds => short(project.audio_seconds),
         Field::CachedLatents => switch(project.cached_latents),
+        Field::TextEncoders => project.text_encoders.id().to_string(),
         Field::BlockSwap => short(project.block_swap),
         Field::Ema => switch(project.ema),
         Field::Offload => project.offload.id().to_string(),
@@ -443,6 +445,7 @@ fn set_choice(project: &mut Project, field: Field, id: &str) -> Result<(), Field
         Field::Loss => project.loss = read_choice::<LossKernel>(id)?,
         Field::Offload => project.offload = read_choice::<Offload>(id)?,
         Field::Objective => project.objective = read_choice::<Objective>(id)?,
+        Field::TextEncoders => project.text_encoders = read_choice::<TextEncoders>(id)?,
         Field::Task => project.task = read_choice::<LanguageTask>(id)?,
         Field::Framework => project.framework = read_choice::<Framework>(id)?,
         Field::Sharding => project.hardware.sharding = read_choice::<Sharding>(id)?,

@@ -76,6 +76,7 @@ keys! {
     "classes" = Classes,
     "seconds" = AudioSeconds,
     "cached-latents" = CachedLatents,
+    "text-encoders" = TextEncoders,
     "block-swap" = BlockSwap,
     "ema" = Ema,
     "offload" = Offload,

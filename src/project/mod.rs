@@ -76,6 +76,8 @@ pub struct Project {
     pub audio_seconds: f64,
     /// Diffusion: latents and text embeddings computed beforehand, so that VAE and text encoders are not on the card.
     pub cached_latents: bool,
+    /// Diffusion: where the text encoders are.
+    pub text_encoders: TextEncoders,
     /// Diffusion: share of the denoiser's blocks that wait in main memory and are brought to the card in turn, 0 to 1.
     pub block_swap: f64,
     /// A moving average of the trained weights is kept on the card.
@@ -183,6 +185,7 @@ impl Default for Project {
             classes: None,
             audio_seconds: 30.0,
             cached_latents: true,
+            text_encoders: TextEncoders::Auto,
             block_swap: 0.0,
             ema: false,
             offload: Offload::None,
@@ -196,6 +199,17 @@ impl Default for Project {
             hardware: Hardware::default(),
             budget: Budget::default(),
             prices: Prices::default(),
+        }
+    }
+}
+
+impl Project {
+    /// Whether the text encoders of a diffusion model are on the card while it is trained.
+    pub fn text_on_card(&self) -> bool {
+        match self.text_encoders {
+            TextEncoders::Auto => !self.cached_latents,
+            TextEncoders::Cached => false,
+            TextEncoders::Resident | TextEncoders::Trained => true,
         }
     }
 }
@@ -235,6 +249,7 @@ pub enum Field {
     Classes,
     AudioSeconds,
     CachedLatents,
+    TextEncoders,
     BlockSwap,
     Ema,
     Offload,

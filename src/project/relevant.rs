@@ -3,7 +3,7 @@
 use super::{
     Attention, BaseFormat, Checkpointing, Choice, Field, Framework, Interconnect, LanguageTask, Lora, LoraTargets,
     LossKernel, Method, Network, Objective, Offload, Optimizer, OptimizerImpl, Parallel, Place, Precision, Project,
-    Sharding,
+    Sharding, TextEncoders,
 };
 use crate::catalog::{Architecture, Catalog, Domain, LanguageKind, Model};
 
@@ -164,7 +164,7 @@ pub fn relevant(project: &Project, catalog: &Catalog) -> Relevant {
         folded.push(Field::Objective);
     }
     if shape.domain == Domain::Diffusion {
-        folded.extend([Field::CachedLatents, Field::BlockSwap]);
+        folded.extend([Field::CachedLatents, Field::TextEncoders, Field::BlockSwap]);
     }
     if matches!(shape.domain, Domain::Diffusion | Domain::Vision) {
         folded.push(Field::Ema);
@@ -250,6 +250,8 @@ pub fn choices(field: Field, project: &Project, catalog: &Catalog) -> Vec<&'stat
         // DeepSpeed's, in the libraries that take its files.
         Field::Offload => ids(|o: Offload| o != Offload::Nvme || (texts && project.framework.takes_deepspeed())),
         Field::Objective => ids(|_: Objective| true),
+        // CLIP learns along with the U-Nets of Stable Diffusion; what came later has text encoders too large for that.
+        Field::TextEncoders => ids(|t: TextEncoders| t != TextEncoders::Trained || learns_text(project, catalog)),
         Field::Task => ids(|_: LanguageTask| true),
         Field::Sharding => ids(|_: Sharding| true),
         Field::Interconnect => ids(|_: Interconnect| true),
@@ -258,6 +260,13 @@ pub fn choices(field: Field, project: &Project, catalog: &Catalog) -> Vec<&'stat
         Field::Place => ids(|_: Place| true),
         _ => Vec::new(),
     }
+}
+
+/// Whether the model's text encoders can be trained along.
+fn learns_text(project: &Project, catalog: &Catalog) -> bool {
+    catalog
+        .model(&project.model)
+        .is_some_and(|m| matches!(&m.architecture, Architecture::Diffusion(d) if d.learns_text()))
 }
 
 /// Which libraries train what.

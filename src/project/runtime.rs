@@ -32,7 +32,4 @@ pub struct Habits {
     /// The optimizer's step makes weights and states anew instead of changing them (`JITLamb` of
     /// NVIDIA/DeepLearningExamples `Transformer-XL/pytorch/lamb.py`).
     pub renews: bool,
-    /// The text encoders are trained with the U-Net (`--train_text_encoder` of diffusers' scripts; sd-scripts does so unless
-    /// told `--network_train_unet_only`).
-    pub trains_text: bool,
 }

@@ -214,6 +214,21 @@ choices! {
 }
 
 choices! {
+    /// Where the text encoders of a diffusion model are while its denoiser is trained.
+    TextEncoders {
+        /// With the VAE: off the card where latents are cached.
+        #[default]
+        Auto = "auto",
+        /// Off the card: captions are encoded beforehand.
+        Cached = "cached",
+        /// On the card, frozen.
+        Resident = "resident",
+        /// On the card, and trained with the denoiser.
+        Trained = "trained",
+    }
+}
+
+choices! {
     /// Attention kernel.
     Attention {
         /// Flash where the card and the format allow it, else what PyTorch chooses.

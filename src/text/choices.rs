@@ -51,6 +51,7 @@ fn named(field: Field, id: &str) -> Option<Message> {
         (Field::Optimizer, "muon") => both!("Muon", "Muon"),
         (Field::Optimizer, "galore") => both!("GaLore", "GaLore"),
 
+        (Field::TextEncoders, "auto") => both!("跟着潜变量", "As the latents"),
         (Field::OptimizerImpl | Field::Attention | Field::Loss | Field::Task, "auto") => both!("自动", "Automatic"),
         (Field::OptimizerImpl, "foreach") => {
             both!("foreach：一起更新，快但占临时显存", "foreach: all at once, needs scratch")
@@ -86,6 +87,10 @@ fn named(field: Field, id: &str) -> Option<Message> {
         (Field::Objective, "likelihood") => both!("照着样本学", "Learn from samples"),
         (Field::Objective, "dpo") => both!("偏好对齐（DPO）", "Preferences (DPO)"),
         (Field::Objective, "simpo") => both!("偏好对齐，不要参考模型", "Preferences without a reference"),
+
+        (Field::TextEncoders, "cached") => both!("不上卡：文字先编码好", "Off the card: captions encoded beforehand"),
+        (Field::TextEncoders, "resident") => both!("在卡上，不训练", "On the card, frozen"),
+        (Field::TextEncoders, "trained") => both!("在卡上，一起训练", "On the card, trained along"),
 
         (Field::Task, "lm") => both!("预测下一个词", "Next token"),
         (Field::Task, "mlm") => both!("填空（MLM）", "Masked tokens"),
@@ -161,7 +166,7 @@ mod tests {
     use super::*;
     use crate::project::{
         Attention, BaseFormat, Checkpointing, Choice, Framework, Interconnect, LanguageTask, LoraTargets, LossKernel,
-        Method, Network, Objective, Offload, Optimizer, OptimizerImpl, Place, Precision, Sharding,
+        Method, Network, Objective, Offload, Optimizer, OptimizerImpl, Place, Precision, Sharding, TextEncoders,
     };
 
     #[test]
@@ -184,6 +189,7 @@ mod tests {
         check::<Offload>(Field::Offload);
         check::<Objective>(Field::Objective);
         check::<LanguageTask>(Field::Task);
+        check::<TextEncoders>(Field::TextEncoders);
         check::<Framework>(Field::Framework);
         check::<Sharding>(Field::Sharding);
         check::<Interconnect>(Field::Interconnect);

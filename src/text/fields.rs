@@ -39,6 +39,7 @@ pub const fn field(field: Field) -> Message {
         Field::Classes => both!("类别数", "Classes"),
         Field::AudioSeconds => both!("音频时长", "Clip length"),
         Field::CachedLatents => both!("潜变量缓存", "Cached latents"),
+        Field::TextEncoders => both!("文本编码器", "Text encoders"),
         Field::BlockSwap => both!("换出比例", "Block swap"),
         Field::Ema => both!("EMA 副本", "EMA copy"),
         Field::Offload => both!("放到内存", "Offload"),
@@ -222,6 +223,9 @@ const fn fixed_hint(field: Field) -> Message {
         Field::AudioSeconds => both!("一条样本几秒。", "Seconds of sound in one sample."),
         Field::CachedLatents => {
             both!("先编码好存下来，VAE 就不用上卡。", "Encode beforehand, and the VAE stays off the card.")
+        }
+        Field::TextEncoders => {
+            both!("文字先编码好，就不用上卡；一起训练更费。", "Off the card if captions are encoded beforehand.")
         }
         Field::BlockSwap => {
             both!("这部分层平时放在内存，轮到再上卡。", "This share of the blocks waits in main memory.")

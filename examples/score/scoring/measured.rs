@@ -9,7 +9,7 @@ use enough_gpu::estimate::overhead;
 use enough_gpu::estimate::stack::Stack;
 use enough_gpu::project::{
     Attention, BaseFormat, Checkpointing, CustomNetwork, Framework, Habits, LanguageTask, Lora, LoraTargets,
-    LossKernel, Method, Objective, Offload, Project, Runtime,
+    LossKernel, Method, Objective, Offload, Project, Runtime, TextEncoders,
 };
 use enough_gpu::step::{AttentionKernel, Dtype, Loss, Quantization, StepConfig, StepImpl, Task, Trained};
 use enough_gpu::units::Bytes;
@@ -186,7 +186,7 @@ fn project(
     let patch = own.unwrap_or(128);
     let planned = size.contains("planner").then_some(sizes::Picture { side: patch, frames: patch });
     let picture = sizes::picture(size).filter(|_| planned.is_none()).or(planned);
-    let blocks_away = if offload.contains("streamed") { 1.0 } else { block_swap(offload) };
+    let blocks_away = if offload.contains("streamed") { 1.0 } else { block_swap(offload, model) };
     let targets = row.text("lora_targets");
     let runtime = runtime(row, method, gpu);
     Project {
@@ -249,6 +249,7 @@ fn project(
         objects: objects(row),
         audio_seconds: sizes::seconds(size).unwrap_or(10.0),
         cached_latents: caches_latents(row, framework),
+        text_encoders: text_encoders(row),
         block_swap: blocks_away,
         offload: if blocks_away > 0.0 { Offload::None } else { words::offload(offload) },
         objective,
@@ -347,7 +348,6 @@ fn habits(row: &Row<'_>) -> Habits {
         // Loops of one's own: fsdp_qlora's train.py has `output = model(...)`, as PyTorch's own examples have.
         own_loop: words.contains("fsdp_qlora"),
         renews: row.text("optimizer").to_lowercase().contains("jitlamb"),
-        trains_text: row.text("model").to_lowercase().contains("+ text encoder"),
     }
 }
 
@@ -448,13 +448,16 @@ fn accumulates(framework: Framework, cards: &Cards) -> u64 {
     cards.micro_batches.max(if several { 2 } else { 1 })
 }
 
-/// Share of the blocks in `22 blocks swapped to CPU`; FLUX, for which that is written, has 57.
-fn block_swap(offload: &str) -> f64 {
-    const BLOCKS: f64 = 57.0;
+/// Share of the blocks in `22 blocks swapped to CPU`; half where nobody says how many.
+fn block_swap(offload: &str, model: Option<&Model>) -> f64 {
     if !offload.contains("swapped") {
         return 0.0;
     }
-    sizes::tokens(offload).map_or(0.5, |n| (n as f64 / BLOCKS).min(1.0))
+    let all = model.and_then(|m| match &m.architecture {
+        Architecture::Diffusion(d) => d.swappable_blocks(),
+        _ => None,
+    });
+    sizes::tokens(offload).zip(all).map_or(0.5, |(n, all)| (n as f64 / all).min(1.0))
 }
 
 fn lora_targets(text: &str, framework: Framework, domain: Domain) -> LoraTargets {
@@ -567,6 +570,17 @@ fn caches_latents(row: &Row<'_>, framework: Framework) -> bool {
     }
     // Scripts of diffusers encode on the fly; the trainers cache by default.
     !matches!(framework, Framework::Diffusers | Framework::Pytorch)
+}
+
+/// Where the text encoders are, where the row says so.
+fn text_encoders(row: &Row<'_>) -> TextEncoders {
+    if row.text("model").to_lowercase().contains("+ text encoder") {
+        TextEncoders::Trained
+    } else if row.text("note").contains("encoders resident") {
+        TextEncoders::Resident
+    } else {
+        TextEncoders::Auto
+    }
 }
 
 /// A benchmark of head and loss alone: a model without layers.

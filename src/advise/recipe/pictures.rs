@@ -2,7 +2,7 @@
 
 use super::{Job, Lines, Recipe};
 use crate::catalog::Architecture;
-use crate::project::{BaseFormat, Method, Offload, Optimizer, Precision};
+use crate::project::{BaseFormat, Method, Offload, Optimizer, Precision, TextEncoders};
 
 struct Command(Vec<String>);
 
@@ -138,8 +138,9 @@ pub(super) fn diffusers(job: &Job<'_>) -> Option<Recipe> {
         p.optimizer,
         Optimizer::AdamW | Optimizer::AdamW8bit | Optimizer::PagedAdamW | Optimizer::PagedAdamW8bit
     );
-    // The scripts neither swap blocks nor load a base in few bits.
-    if p.block_swap > 0.0 || p.offload != Offload::None || !plain_base(job) || !has_optimizer {
+    // The scripts neither swap blocks nor load a base in few bits; few of them train text encoders.
+    let beyond = p.text_encoders == TextEncoders::Trained || p.block_swap > 0.0 || p.offload != Offload::None;
+    if beyond || !plain_base(job) || !has_optimizer {
         return None;
     }
     let mut command = launch(job, script.name);
@@ -196,6 +197,7 @@ pub(super) fn kohya(job: &Job<'_>) -> Option<Recipe> {
         Optimizer::SgdMomentum => "SGDNesterov",
         Optimizer::Sgd | Optimizer::Galore | Optimizer::Muon => return None,
     };
+    let trains_text = p.text_encoders == TextEncoders::Trained;
     let mut command = launch(job, &script);
     // sd-scripts reads single files, of SD 1 to XL also repositories.
     let parts: &[(&str, &str)] = match family {
@@ -232,9 +234,10 @@ pub(super) fn kohya(job: &Job<'_>) -> Option<Recipe> {
         .flag("gradient_checkpointing", job.recomputes())
         .flag("cache_latents", p.cached_latents)
         // Encoded beforehand, the captions need no text encoders on the card; SD 1 and 2 have no such option.
-        .flag("cache_text_encoder_outputs", p.cached_latents && !family.is_empty())
-        // Unasked, the adapters' scripts train CLIP along.
-        .flag("network_train_unet_only", job.adapts())
+        .flag("cache_text_encoder_outputs", !p.text_on_card() && !family.is_empty())
+        // Unasked, the adapters' scripts train CLIP along, the others do not.
+        .flag("network_train_unet_only", job.adapts() && !trains_text)
+        .flag("train_text_encoder", !job.adapts() && trains_text)
         .flag("fp8_base", fp8)
         .flag("sdpa", true);
     if family == "flux_" {

@@ -63,10 +63,10 @@ pub(super) fn pieces(project: &Project, d: &DiffusionModel) -> (Pieces, Estimate
     };
     pieces.saved = kept * batch;
     pieces.transient = transient * batch;
+    let bytes = if is_half(project) { 2.0 } else { 4.0 };
+    pieces.weights += text_on_card(project, d) as f64 * bytes;
     if !project.cached_latents {
-        let text: f64 = d.text_encoders.iter().map(|t| t.params as f64).sum();
-        let bytes = if is_half(project) { 2.0 } else { 4.0 };
-        pieces.weights += (text + d.vae_params as f64) * bytes;
+        pieces.weights += d.vae_params as f64 * bytes;
         pieces.encoding = batch * pixels * project.frames as f64 * VAE_ELEMENTS_PER_PIXEL * bytes;
     }
     pieces.batch = batch * pixels * 0.5;
@@ -75,6 +75,11 @@ pub(super) fn pieces(project: &Project, d: &DiffusionModel) -> (Pieces, Estimate
         _ => EstimateMethod::Extrapolated,
     };
     (pieces, method)
+}
+
+/// Parameters of the text encoders that are on the card.
+pub(in crate::estimate) fn text_on_card(project: &Project, d: &DiffusionModel) -> u64 {
+    if project.text_on_card() { d.text_encoders.iter().map(|t| t.params).sum() } else { 0 }
 }
 
 fn frozen_denoiser(d: &DiffusionModel) -> f64 {

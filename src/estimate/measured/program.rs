@@ -8,7 +8,9 @@ use crate::network::Program;
 use crate::network::diffusion::{Latents, diffusion};
 use crate::network::speech::{Sound, speech};
 use crate::network::vision::{Pictures, vision};
-use crate::project::{Checkpointing, Framework, Method, Offload, Optimizer, Precision, Project, Sharding};
+use crate::project::{
+    Checkpointing, Framework, Method, Offload, Optimizer, Precision, Project, Sharding, TextEncoders,
+};
 use crate::step::{self, Category, Code, Live, Observer, Phase, Shards, StepConfig, StepResult, Task, Walk, Walked};
 use crate::units::{Bytes, GIB};
 use std::cell::{OnceCell, RefCell};
@@ -134,8 +136,8 @@ impl Planned {
                 width: project.image_side,
                 frames: project.frames,
                 encoders: !project.cached_latents,
-                text_parameters: d.text_encoders.iter().map(|t| t.params).sum(),
-                trains_text: project.habits.trains_text,
+                text_parameters: super::diffusion::text_on_card(project, d),
+                trains_text: project.text_encoders == TextEncoders::Trained,
             }),
             Architecture::Other(_) => Input::Sound(Sound { seconds: project.audio_seconds, tokens: project.sequence }),
             Architecture::Language(_) => return None,

@@ -3,8 +3,8 @@
 
 use super::workload::{Backward, Workload, arithmetic, traffic_of};
 use crate::catalog::{DiffusionModel, Domain, Model, OtherModel, VisionModel};
-use crate::estimate::measured::{self, TABLE_COLUMNS};
-use crate::project::{BaseFormat, Checkpointing, CustomNetwork, Method, Precision, Project};
+use crate::estimate::measured::{self, TABLE_COLUMNS, text_on_card};
+use crate::project::{BaseFormat, Checkpointing, CustomNetwork, Method, Precision, Project, TextEncoders};
 use crate::units::decimal;
 
 /// Bytes moved for each output of a convolution, forward and backward with its norm and activation (16 bit; fitted).
@@ -253,13 +253,15 @@ pub(super) fn diffusion(project: &Project, d: &DiffusionModel) -> Workload {
     };
     // Encoders run in every step unless their outputs were kept: one forward pass of the VAE (about 1.1 TMAC for
     // 1,024 pixels) and of the text encoders.
-    let encoders = if project.cached_latents {
+    let pictures = if project.cached_latents {
         0.0
     } else {
-        let text: f64 = d.text_encoders.iter().map(|t| t.params as f64).sum();
         2.2e12 * side * side / (1024.0 * 1024.0) * project.frames.max(1) as f64
-            + 2.0 * text * d.text_length.unwrap_or(77.0)
     };
+    // Backward is two products per product of forward.
+    let passes = if project.text_encoders == TextEncoders::Trained { 3.0 } else { 1.0 };
+    let text = text_on_card(project, d) as f64;
+    let encoders = pictures + passes * 2.0 * text * d.text_length.unwrap_or(77.0);
     let mut load = run(
         project,
         &Pass {

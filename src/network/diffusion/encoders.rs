@@ -4,7 +4,18 @@ use super::{Latents, input_format};
 use crate::network::builder::Tensor;
 use crate::network::layers::Layers;
 use crate::network::maps::{Act, Conv, Map};
-use crate::network::{Dtype, Slot};
+use crate::network::{Dtype, Quantization, Slot};
+
+/// The text encoders' weights, unless they are written out to be trained. Trainers that store the denoiser in 8-bit floats do
+/// the same to them (`--fp8_base` of sd-scripts: "CLIP-L and T5-XXL").
+pub(super) fn text(n: &mut Layers, id: &str, latents: Latents) {
+    if latents.trains_text && !towers(id).is_empty() {
+        return;
+    }
+    let eight = matches!(n.config.quantization, Some(Quantization::Fp8 | Quantization::Fp8Dynamic));
+    let dtype = if eight { Dtype::U8 } else { input_format(n) };
+    n.frozen_weights(latents.text_parameters, dtype);
+}
 
 /// Encodes the pictures of the batch.
 pub(super) fn encode(n: &mut Layers, id: &str, latents: Latents) {
@@ -12,15 +23,11 @@ pub(super) fn encode(n: &mut Layers, id: &str, latents: Latents) {
     let wide =
         id == "sdxl" || id.starts_with("amused") || n.config.autocast.is_none() && n.config.weights == Dtype::F32;
     let dtype = if wide { Dtype::F32 } else { input_format(n) };
-    let text = input_format(n);
-    if !latents.trains_text || towers(id).is_empty() {
-        n.frozen_weights(latents.text_parameters, text);
-    }
     n.untrained(|n| vae(n, latents, dtype));
 }
 
 /// Columns, layers and heads of the CLIP towers that a U-Net's text comes from, and whether their GELU is the quick one.
-fn towers(id: &str) -> &'static [(u64, u64, u64, bool)] {
+pub(super) fn towers(id: &str) -> &'static [(u64, u64, u64, bool)] {
     match id {
         "sd1.5" => &[(768, 12, 12, true)],
         // The last of 24 layers is left out.

@@ -21,9 +21,9 @@ pub struct Latents {
     pub width: u64,
     /// Frames of a clip, 1 for pictures.
     pub frames: u64,
-    /// Pictures and text are encoded in the step: VAE and text encoders are on the card.
+    /// Pictures are encoded in the step: the VAE is on the card.
     pub encoders: bool,
-    /// Parameters of the text encoders, where they are on the card.
+    /// Parameters of the text encoders that are on the card.
     pub text_parameters: u64,
     /// The text encoders are trained with the denoiser, where that is a U-Net.
     pub trains_text: bool,
@@ -36,6 +36,7 @@ pub fn diffusion(id: &str, latents: Latents, config: &StepConfig) -> Option<Prog
     n.adapts_attention_out = true;
     n.quantizes_all = true;
     let net = Net::of(id)?;
+    encoders::text(&mut n, id, latents);
     if latents.encoders {
         encoders::encode(&mut n, id, latents);
     }

@@ -61,6 +61,16 @@ pub(super) enum Says {
     CardList,
     Objective,
     CachedLatents,
+    /// Captions are encoded beforehand.
+    CachedText,
+    /// The text encoders are trained.
+    TrainsText,
+    /// They are not.
+    DenoiserOnly,
+    /// Blocks that wait in main memory.
+    BlocksToSwap,
+    /// The optimizer steps weight by weight as their gradients come.
+    FusedBackward,
     Ema,
     Steps,
     /// Automatic mixed precision of Ultralytics.
@@ -143,6 +153,10 @@ pub(super) const FLAGS: &[(&str, Says)] = &[
     ("cuda_visible_devices", S::CardList), ("include", S::CardList), ("device", S::CardList), ("gpu_ids", S::CardList),
     ("stage", S::Objective), ("rl", S::Objective), ("rlhf_type", S::Objective),
     ("cache_latents", S::CachedLatents), ("cache_latents_to_disk", S::CachedLatents), ("use_ema", S::Ema),
+    ("cache_text_encoder_outputs", S::CachedText), ("cache_text_encoder_outputs_to_disk", S::CachedText),
+    ("train_text_encoder", S::TrainsText), ("network_train_text_encoder_only", S::TrainsText),
+    ("network_train_unet_only", S::DenoiserOnly), ("blocks_to_swap", S::BlocksToSwap),
+    ("fused_backward_pass", S::FusedBackward), ("blockwise_fused_optimizers", S::FusedBackward),
 ];
 
 /// Beginnings of names that say nothing about memory or time here: learning, logging, saving, data, the network.

@@ -38,6 +38,10 @@ pub(super) struct Told<'a> {
     cards: At<u64>,
     machines: u64,
     steps: Option<u64>,
+    /// Blocks that wait in main memory.
+    swapped: At<f64>,
+    /// No text encoder is trained.
+    denoiser_only: bool,
     /// The 4-bit base of an upload whose name says so.
     quantized_name: bool,
     /// Names that were looked up.
@@ -71,6 +75,8 @@ impl<'a> Told<'a> {
             cards: None,
             machines: 1,
             steps: None,
+            swapped: None,
+            denoiser_only: false,
             quantized_name: false,
             lookups: 0,
         }
@@ -251,6 +257,17 @@ impl<'a> Told<'a> {
             Says::CachedLatents => {
                 self.set(Field::CachedLatents, if on == Some(false) { "off" } else { "on" }, setting);
             }
+            Says::CachedText => {
+                let id = if on == Some(false) { "resident" } else { "cached" };
+                self.set(Field::TextEncoders, id, setting);
+            }
+            Says::TrainsText if on == Some(true) => self.set(Field::TextEncoders, "trained", setting),
+            Says::DenoiserOnly if on == Some(true) => self.denoiser_only = true,
+            Says::BlocksToSwap => match decimal(value).filter(|n| *n >= 0.0) {
+                Some(n) => self.swapped = Some((n, from())),
+                None => return false,
+            },
+            Says::FusedBackward if on == Some(true) => self.set(Field::OptimizerImpl, "in-backward", setting),
             Says::Ema => self.set(Field::Ema, if on == Some(false) { "off" } else { "on" }, setting),
             Says::Steps => match decimal(value).filter(|n| *n >= 1.0) {
                 Some(n) => self.steps = Some(n as u64),

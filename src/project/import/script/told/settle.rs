@@ -1,7 +1,7 @@
 //! From what was told to the settings of a project.
 
 use super::Told;
-use crate::catalog::Domain;
+use crate::catalog::{Architecture, DiffusionModel, Domain};
 use crate::project::import::script::library;
 use crate::project::import::{Basis, Note, Piece, Reading, Text};
 use crate::project::{Field, Framework};
@@ -15,6 +15,7 @@ impl Told<'_> {
         reading: &mut Reading,
     ) {
         let domain = self.model.as_ref().map(|(model, _)| model.domain);
+        let denoiser = self.model.as_ref().map(|(model, _)| *model);
         if let Some((model, from)) = self.model.take() {
             reading.add(Field::Model, model.id, Basis::Stated, from);
         } else if let Some((name, _)) = self.unknown_model.take() {
@@ -23,6 +24,9 @@ impl Told<'_> {
         self.method(text, domain, reading);
         self.precision(reading);
         self.sharding(reading);
+        if let Some(Architecture::Diffusion(denoiser)) = denoiser.map(|m| &m.architecture) {
+            self.denoiser(denoiser, reading);
+        }
         if let Some(steps) = self.steps.filter(|_| !self.found.iter().any(|(field, ..)| *field == Field::Epochs)) {
             reading.notes.push(Note::Steps(steps));
         }
@@ -71,6 +75,27 @@ impl Told<'_> {
             reading.add(Field::Base, "int8", Basis::Stated, from);
         }
         reading.add(Field::Method, method, basis, from);
+    }
+
+    /// Blocks that are swapped as a share of all, and what sd-scripts does with its encoders unasked.
+    fn denoiser(&mut self, model: &DiffusionModel, reading: &mut Reading) {
+        if let (Some((swapped, from)), Some(all)) = (self.swapped.take(), model.swappable_blocks()) {
+            let share = (swapped / all * 100.0).round().min(100.0) / 100.0;
+            reading.add(Field::BlockSwap, crate::units::decimal::short(share), Basis::Stated, from);
+        }
+        let said = |field: Field| self.found.iter().any(|(known, ..)| *known == field);
+        if self.library != Some(Framework::Kohya) {
+            return;
+        }
+        if !said(Field::CachedLatents) {
+            reading.add(Field::CachedLatents, "off", Basis::Implied, Piece::default());
+        }
+        if !said(Field::TextEncoders) {
+            let adapts = reading.value(Field::Method) == Some("lora");
+            let trains = adapts && !self.denoiser_only && model.learns_text();
+            let id = if trains { "trained" } else { "resident" };
+            reading.add(Field::TextEncoders, id, Basis::Implied, Piece::default());
+        }
     }
 
     fn precision(&mut self, reading: &mut Reading) {
