@@ -4,7 +4,7 @@
 use enough_gpu::advise::plan::{safe_plan, samples_per_step};
 use enough_gpu::advise::several::several;
 use enough_gpu::advise::{FixKind, advise};
-use enough_gpu::catalog::Catalog;
+use enough_gpu::catalog::{Catalog, LanguageKind};
 use enough_gpu::estimate::{self, Part};
 use enough_gpu::project::{
     Checkpointing, Framework, Hardware, Interconnect, Method, Network, Offload, Optimizer, Parallel, Precision,
@@ -160,6 +160,35 @@ fn main_memory_under_a_pipeline_takes_its_time_and_leaves_gradients() {
     assert!(kept.part(Part::Gradients).gib() > 7.0 && away.part(Part::Gradients).gib() > 7.0, "{:?}", away.parts);
     // The processors read and write 32 bytes a weight at 50 GB/s: 5 s at the least.
     assert!(slow > quick + 5.0, "{slow} {quick}");
+}
+
+/// The fullest stage of a pipeline cannot hold less than the stages do on average: of models whose first layers have no
+/// experts the first stage is a light one.
+#[test]
+fn the_fullest_stage_holds_no_less_than_the_average() {
+    let catalog = Catalog::bundled();
+    let gpu = catalog.gpu("h800-sxm").unwrap();
+    let mut looked = 0;
+    for model in catalog.models.iter().filter(|m| m.language().is_some_and(|l| l.kind == LanguageKind::Decoder)) {
+        let layers = model.language().unwrap().layers;
+        for pipeline in [2, 4, 16, 32, layers].into_iter().filter(|p| *p > 1 && *p <= layers) {
+            let mut project = Project {
+                model: model.id.to_owned(),
+                precision: Precision::MasterBf16,
+                framework: Framework::Megatron,
+                accumulation: u64::from(pipeline),
+                ..on("h800-sxm", pipeline, Method::Full)
+            };
+            project.hardware.sharding = Sharding::Zero1;
+            let whole = |p: &Project| estimate::memory(p, Some(gpu), &catalog).map(|m| m.part(Part::Weights).gib());
+            let Ok(alone) = whole(&project) else { continue };
+            project.hardware.parallel = Parallel { pipeline, ..Parallel::default() };
+            let stage = whole(&project).unwrap();
+            looked += 1;
+            assert!(stage * f64::from(pipeline) > 0.99 * alone, "{} in {pipeline}: {stage} of {alone}", model.id);
+        }
+    }
+    assert!(looked > 200, "{looked}");
 }
 
 #[test]

@@ -227,9 +227,18 @@ impl Plan {
         if project.hardware.parallel.pipeline <= 1 {
             return first;
         }
-        let last = Self::at(project, model, gpu, Stage::Last);
         let peak = |plan: &Self| step::run(&network::language(model, &plan.config), &plan.config, Walk::Ends).peak;
-        if peak(&first) >= peak(&last) { first } else { last }
+        let mut most = (peak(&first), first);
+        // Where the first layers have no experts a stage above them holds much more.
+        let others = if network::dense_layers(model).0 > 0 { &[Stage::Inner, Stage::Last][..] } else { &[Stage::Last] };
+        for stage in others {
+            let plan = Self::at(project, model, gpu, *stage);
+            let needs = peak(&plan);
+            if needs > most.0 {
+                most = (needs, plan);
+            }
+        }
+        most.1
     }
 
     fn at(project: &Project, model: &LanguageModel, gpu: Option<&Gpu>, stage: Stage) -> Self {
@@ -243,7 +252,7 @@ impl Plan {
         let mut config = stack::configure(project, u64::from(model.layers), task, gpu);
         let count = u64::from(project.hardware.count.max(1));
         let sharding = layout::sharding(project);
-        layout::lay_out(project, u64::from(model.hidden), stage, &mut config);
+        layout::lay_out(project, model, stage, &mut config);
         let share = if sharding == Sharding::DeviceMap { 1.0 / count as f64 } else { 1.0 };
         Self { config, sharding, count, share }
     }

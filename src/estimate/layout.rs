@@ -1,6 +1,7 @@
 //! A project's step laid out over its cards: which library divides what, and in which formats.
 
-use crate::network::{Dtype, Loss, Shards, Stage, StepConfig, StepImpl, Way};
+use crate::catalog::LanguageModel;
+use crate::network::{self, Dtype, Loss, Shards, Stage, StepConfig, StepImpl, Way};
 use crate::project::{Framework, Objective, Offload, Project, Sharding};
 
 /// `stage3_max_live_parameters`, `stage3_max_reuse_distance` of `DeepSpeed`: elements that stay whole around the turn
@@ -38,7 +39,8 @@ fn engine_alone(project: &Project, config: &StepConfig) -> bool {
 }
 
 /// Lays `config` out over the project's cards; `stage` is the part of the pipeline looked at.
-pub(super) fn lay_out(project: &Project, hidden: u64, stage: Stage, config: &mut StepConfig) {
+pub(super) fn lay_out(project: &Project, model: &LanguageModel, stage: Stage, config: &mut StepConfig) {
+    let hidden = u64::from(model.hidden);
     let sharding = sharding(project);
     let count = u64::from(project.hardware.count.max(1));
     let cut = project.hardware.parallel;
@@ -79,7 +81,8 @@ pub(super) fn lay_out(project: &Project, hidden: u64, stage: Stage, config: &mut
         buffers(project, way, hidden, &mut shards);
     }
     if cut.pipeline > 1 {
-        pipeline(project, way, config, &mut shards);
+        let number = shards.before(u64::from(model.layers), network::dense_layers(model).0).1;
+        pipeline(project, way, number, config, &mut shards);
     }
     config.shards = shards;
 }
@@ -158,7 +161,8 @@ fn buffers(project: &Project, way: Way, hidden: u64, shards: &mut Shards) {
 }
 
 /// Micro-batches under way in a pipeline of one forward, one backward.
-fn pipeline(project: &Project, way: Way, config: &mut StepConfig, shards: &mut Shards) {
+/// `stage` is the number of the one that is looked at, from 0.
+fn pipeline(project: &Project, way: Way, stage: u64, config: &mut StepConfig, shards: &mut Shards) {
     let stages = shards.pipeline;
     let micro_batches = project.accumulation.max(stages);
     let chunks = u64::from(project.hardware.parallel.chunks.max(1));
@@ -169,14 +173,15 @@ fn pipeline(project: &Project, way: Way, config: &mut StepConfig, shards: &mut S
         shards.keeps_whole = true;
         shards.unsynced = true;
     }
+    // Narayanan et al. 2021: a stage runs as many ahead as there are stages from it on; interleaved with v pieces of the
+    // layers on each card, p (v - 1) + 2 (p - 1) + 1 pieces on the first, two fewer on each further one.
     shards.in_flight = match shards.stage {
-        // Narayanan et al. 2021: the first stage runs as many ahead as there are stages; interleaved with v pieces of the
-        // layers on each card, p (v - 1) + 2 (p - 1) + 1 pieces.
-        Stage::First if chunks > 1 => {
-            let pieces = stages.saturating_mul(chunks - 1).saturating_add(2 * (stages - 1) + 1);
+        Stage::Only | Stage::Last => (1, 1),
+        Stage::First | Stage::Inner if chunks > 1 => {
+            let further = stages.saturating_sub(1).saturating_sub(stage);
+            let pieces = stages.saturating_mul(chunks - 1).saturating_add(2 * further + 1);
             (pieces.min(micro_batches.saturating_mul(chunks)), chunks)
         }
-        Stage::First => (stages.min(micro_batches), 1),
-        _ => (1, 1),
+        Stage::First | Stage::Inner => (stages.saturating_sub(stage).clamp(1, micro_batches), 1),
     };
 }

@@ -31,7 +31,7 @@ pub fn language(model: &LanguageModel, config: &StepConfig) -> Program {
     match model.kind {
         LanguageKind::Decoder => {
             let part = super::split::model_on_card(model, &config.shards);
-            decoder(&part, &style, &super::split::step_on_card(config))
+            decoder(model, &part, &style, &super::split::step_on_card(config))
         }
         LanguageKind::Encoder => super::encoder::encoder(model, &style, config),
         LanguageKind::EncoderDecoder => super::encoder_decoder::encoder_decoder(model, &style, config),
@@ -106,28 +106,37 @@ impl Variants {
     }
 }
 
-fn decoder(model: &LanguageModel, style: &Style, config: &StepConfig) -> Program {
+/// The layers of the first few without experts, and how often a layer with them comes after those.
+pub(crate) fn dense_layers(model: &LanguageModel) -> (u64, u64) {
+    match model.expert_layers().unwrap_or(ExpertLayers::AfterFirst(0)) {
+        _ if model.moe_experts == 0 => (0, 1),
+        ExpertLayers::AfterFirst(dense) => (dense, 1),
+        ExpertLayers::Every(n) => (0, n.max(1)),
+    }
+}
+
+/// The part of `whole` that is on this card.
+fn decoder(whole: &LanguageModel, model: &LanguageModel, style: &Style, config: &StepConfig) -> Program {
     let mut n = Layers::new(config);
     n.adapts_attention_out = style.adapts_attention_out;
     let layers = u64::from(model.layers);
+    let (dense, every) = dense_layers(model);
+    let before = config.shards.before(u64::from(whole.layers), dense).0;
+    // A layer's number on this card, of its number in the model.
+    let here = |layer: u64| layer.saturating_sub(before).min(layers);
     let frozen = match config.trained {
-        Trained::AboveLayer(k) => k.min(layers),
+        Trained::AboveLayer(k) => here(k),
         _ => 0,
     };
     embed(&mut n, model, style, frozen > 0);
     let checkpointed = config.checkpointing.recomputes() || n.keeps_products();
     // Layers with experts: all after the first few, or every n-th.
     let experts = model.expert_layers().unwrap_or(ExpertLayers::AfterFirst(0));
-    let (dense, every) = match experts {
-        _ if model.moe_experts == 0 => (0, 1),
-        ExpertLayers::AfterFirst(dense) => (dense, 1),
-        ExpertLayers::Every(n) => (0, n.max(1)),
-    };
     let pattern = Pattern::of(model, config);
     let variants = Variants::of(model);
     // Runs of alike layers: frozen or not, dense or with experts.
-    let wide_from = variants.wide_from(layers);
-    let mut cuts = [0, frozen, dense.min(layers), wide_from, layers];
+    let wide_from = here(variants.wide_from(u64::from(whole.layers)));
+    let mut cuts = [0, frozen, here(dense), wide_from, layers];
     cuts.sort_unstable();
     for pair in cuts.windows(2) {
         let (mut at, to) = (pair[0], pair[1]);
@@ -144,8 +153,8 @@ fn decoder(model: &LanguageModel, style: &Style, config: &StepConfig) -> Program
             let times = alike / period;
             n.b.repeat(times);
             for k in at..at + period {
-                let experts = model.moe_experts > 0 && experts.contains(k);
-                let local = pattern.is_local(k);
+                let experts = model.moe_experts > 0 && experts.contains(before + k);
+                let local = pattern.is_local(before + k);
                 block(&mut n, &variants.layer(model, local, k >= wide_from), style, experts, local);
                 n.b.end_segment(checkpointed, false);
             }
@@ -154,7 +163,7 @@ fn decoder(model: &LanguageModel, style: &Style, config: &StepConfig) -> Program
         }
     }
     n.trained = !matches!(config.trained, Trained::Adapters(_));
-    if config.shards.stage == Stage::First {
+    if matches!(config.shards.stage, Stage::First | Stage::Inner) {
         // The next stage's gradient takes the place of a loss.
         let x = n.b.take(HIDDEN);
         let sent = n.b.reduce(x, 1, 1);
@@ -180,7 +189,7 @@ fn embed(n: &mut Layers, model: &LanguageModel, style: &Style, frozen: bool) {
     let hidden = u64::from(model.hidden);
     n.trained = matches!(n.config.trained, Trained::All) && !frozen;
     let tokens = n.tokens().div_ceil(n.token_cards());
-    let (mut x, table) = if n.config.shards.stage == Stage::Last {
+    let (mut x, table) = if matches!(n.config.shards.stage, Stage::Inner | Stage::Last) {
         // What the stage before sends.
         let dtype = n.config.autocast.unwrap_or(n.plain());
         let x = n.b.zeros(tokens, hidden, dtype);

@@ -27,6 +27,7 @@ pub mod vision;
 mod voice;
 
 pub use config::*;
+pub(crate) use language::dense_layers;
 pub use language::language;
 pub use program::*;
 pub use shards::*;

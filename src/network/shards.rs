@@ -27,6 +27,8 @@ pub enum Stage {
     Only,
     /// Embedding and the first layers.
     First,
+    /// The first layers above those without experts.
+    Inner,
     /// The last layers, head and loss.
     Last,
 }
@@ -102,6 +104,20 @@ impl Default for Shards {
 }
 
 impl Shards {
+    /// Layers of a model of so many that lie on the stages before this card's, and the number of such stages. `dense` of
+    /// the model's first layers have no experts.
+    pub(crate) fn before(&self, layers: u64, dense: u64) -> (u64, u64) {
+        let stages = self.pipeline.max(1);
+        let each = layers.div_ceil(stages).max(1);
+        let stage = match self.stage {
+            Stage::Only | Stage::First => return (0, 0),
+            Stage::Inner => dense.div_ceil(each).min(stages - 1),
+            // Where the layers do not divide evenly the last stage has fewer; it is looked at with as many as any.
+            Stage::Last => return (layers.saturating_sub(each), stages - 1),
+        };
+        ((each * stage).min(layers.saturating_sub(each)), stage)
+    }
+
     /// Whether a weight is kept in another format between steps: those in few bits are not.
     fn widens(&self, w: &Weight) -> Option<Dtype> {
         let plain = w.stored == round(w.numel.saturating_mul(w.dtype.bytes()));
