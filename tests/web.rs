@@ -3,7 +3,12 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use enough_gpu::app::{Engine, mount_at};
+use gloo::timers::callback::Timeout;
 use gloo::utils::document;
+use std::cell::Cell;
+use std::future::poll_fn;
+use std::rc::Rc;
+use std::task::Poll;
 use wasm_bindgen_test::{wasm_bindgen_test, wasm_bindgen_test_configure};
 use web_sys::wasm_bindgen::JsCast;
 use web_sys::{Event, EventInit, HtmlElement, HtmlInputElement};
@@ -63,8 +68,24 @@ fn event(name: &str) -> Event {
     Event::new_with_event_init_dict(name, &bubbles).unwrap()
 }
 
-/// Lets the page's effects run.
+/// Lets the page take up what was typed, and its effects run.
 async fn settle() {
+    // What was typed is taken up by a timer that began before this one.
+    let (done, mut timer) = (Rc::new(Cell::new(false)), None);
+    poll_fn(|context| {
+        if done.get() {
+            return Poll::Ready(());
+        }
+        let (done, waker) = (done.clone(), context.waker().clone());
+        timer.get_or_insert_with(|| {
+            Timeout::new(0, move || {
+                done.set(true);
+                waker.wake();
+            })
+        });
+        Poll::Pending
+    })
+    .await;
     leptos::task::tick().await;
     leptos::task::tick().await;
 }

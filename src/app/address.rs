@@ -8,12 +8,16 @@ use crate::project::{
     link::{self, Link},
 };
 use crate::text::Lang;
+use gloo::timers::callback::Timeout;
 use leptos::ev;
 use leptos::prelude::*;
 use leptos::wasm_bindgen::JsValue;
 
 /// The last project, in the browser's storage.
 const PROJECT_KEY: &str = "enough-gpu.project";
+
+/// Milliseconds without a keystroke before the address follows what is being typed.
+const QUIET: u32 = 200;
 
 /// The project on screen, in the document itself: a file saved by the browser opens with it.
 const IN_DOCUMENT: &str = "data-project";
@@ -50,36 +54,95 @@ pub(super) fn settle(page: Page) {
     let _ = open(page, &link) || open(page, &saved) || remembered().is_some_and(|link| open(page, &link));
 }
 
+/// A link that waits to be put into the address: browsers take milliseconds for that, more than a whole answer takes.
+#[derive(Clone)]
+struct Due {
+    link: String,
+    /// The field that was typed into, where that is what was done.
+    typed: Option<Field>,
+}
+
+/// What the address says, and what it is going to.
+#[derive(Clone, Copy)]
+struct Kept {
+    page: Page,
+    /// The link that stands in the address.
+    last: StoredValue<String>,
+    /// The field whose typing made it.
+    typing: StoredValue<Option<Field>>,
+    due: StoredValue<Option<Due>>,
+    waiting: StoredValue<Option<Timeout>, LocalStorage>,
+}
+
+impl Kept {
+    /// One step back for each thing done; a text that is being typed is one thing.
+    fn is_same_step(self, due: &Due) -> bool {
+        let typing = due.typed.is_some() && due.typed == self.typing.get_value();
+        let same = |last: &String| project_part(&due.link) == project_part(last);
+        self.page.frame.with_value(|f| f.embed) || typing || self.last.with_value(same)
+    }
+
+    /// Has the link of the moment put into the address: at once where it is a step of its own, and once typing has
+    /// paused where it takes the place of the last.
+    fn tell(self) {
+        let due = Due { link: written(self.page), typed: self.page.typing.get_value() };
+        if self.due.with_value(|d| d.as_ref().is_some_and(|d| d.typed.is_none() || d.typed != due.typed)) {
+            self.write();
+        }
+        if self.due.with_value(Option::is_none) && self.last.with_value(|last| *last == due.link) {
+            return;
+        }
+        let delay = if self.is_same_step(&due) { QUIET } else { 0 };
+        self.due.set_value(Some(due));
+        self.waiting.set_value(Some(Timeout::new(delay, move || self.write())));
+    }
+
+    /// Writes what is due.
+    fn write(self) {
+        let Some(due) = self.due.get_value() else { return };
+        self.forget();
+        if self.last.with_value(|last| *last == due.link) {
+            return;
+        }
+        let same = self.is_same_step(&due);
+        if !self.page.frame.with_value(|f| f.embed) {
+            store(PROJECT_KEY, &due.link);
+        }
+        remember(&format!("#{}", due.link), same);
+        self.typing.set_value(due.typed);
+        self.last.set_value(due.link);
+    }
+
+    fn forget(self) {
+        self.due.set_value(None);
+        self.waiting.set_value(None);
+    }
+}
+
 /// Keeps address, document and storage in step with the project, and follows the back button.
 pub(super) fn follow(page: Page) {
     let first = written(page);
-    let last = StoredValue::new(first.clone());
-    let typing = StoredValue::new(None::<Field>);
+    let kept = Kept {
+        page,
+        last: StoredValue::new(first.clone()),
+        typing: StoredValue::new(None),
+        due: StoredValue::new(None),
+        waiting: StoredValue::new_local(None),
+    };
     Effect::new(move |_| {
         page.project.track();
         page.lang.track();
         page.own.written();
-        let (now, before) = (written(page), last.get_value());
         if let Some(root) = document().document_element() {
-            let saved = format!("{}&lang={}", project_part(&now), page.lang.get_untracked().id());
+            let saved = format!("{}&lang={}", project_part(&written(page)), page.lang.get_untracked().id());
             let _ = root.set_attribute(IN_DOCUMENT, &saved);
         }
-        let typed = page.typing.get_value();
-        if now == before {
-            return;
-        }
-        let embed = page.frame.with_value(|f| f.embed);
-        if !embed {
-            store(PROJECT_KEY, &now);
-        }
-        // One step back for each thing done; a text that is being typed is one thing.
-        let same =
-            embed || project_part(&now) == project_part(&before) || (typed.is_some() && typed == typing.get_value());
-        typing.set_value(typed);
-        last.set_value(now.clone());
-        remember(&format!("#{now}"), same);
+        kept.tell();
     });
+    // The page is left while something is due.
+    std::mem::forget(window_event_listener_untyped("pagehide", move |_| kept.write()));
     let back = window_event_listener(ev::popstate, move |_| {
+        kept.forget();
         let link = link_here();
         if let Some(lang) = link.lang().and_then(Lang::from_tag) {
             page.lang.set(lang);
@@ -93,8 +156,8 @@ pub(super) fn follow(page: Page) {
         page.unread.set(Vec::new());
         // No link is where the visit began.
         let _ = open(page, &link) || open(page, &Link::new("", &first));
-        last.set_value(written(page));
-        typing.set_value(None);
+        kept.last.set_value(written(page));
+        kept.typing.set_value(None);
     });
     std::mem::forget(back);
 }

@@ -9,6 +9,7 @@ use crate::project::{
 };
 use crate::text::{self, Answer, Lang, Message, featured};
 use crate::units::{Currency, Date};
+use gloo::timers::callback::Timeout;
 use leptos::prelude::*;
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -70,6 +71,8 @@ pub struct Page {
     pub typing: StoredValue<Option<Field>>,
     /// The value that the field being typed into had before.
     before: StoredValue<Option<(Field, String)>>,
+    /// What was typed last is not part of the project yet.
+    pending: StoredValue<bool>,
     /// Whether and how it stands in another page.
     pub frame: StoredValue<Frame>,
     /// What the person measured.
@@ -105,6 +108,7 @@ impl Page {
             unread: RwSignal::default(),
             typing: StoredValue::default(),
             before: StoredValue::default(),
+            pending: StoredValue::default(),
             frame: StoredValue::default(),
             own: super::measured::Own::new(),
             advice,
@@ -140,18 +144,35 @@ impl Page {
         })
     }
 
-    /// Takes a keystroke in a field.
+    /// Takes a keystroke in a field: its text at once, what follows from it in a task of its own. A browser hands over
+    /// the keystrokes of one burst together, and one answer to the last of them is enough.
     pub fn type_into(self, field: Field, raw: String) {
-        let now = self.project.get_untracked();
+        if self.typing.get_value() != Some(field) {
+            self.take_up();
+        }
         // What stood there before the first keystroke stands in for a value that is none.
         if self.before.with_value(|b| b.as_ref().is_none_or(|(of, _)| *of != field)) {
-            self.before.set_value(Some((field, fields::get(&now, field))));
+            self.before.set_value(Some((field, self.project.with_untracked(|p| fields::get(p, field)))));
         }
         self.typing.set_value(Some(field));
         self.typed.update(|t| {
             t.insert(field, raw);
         });
-        self.settle(&now);
+        if !self.pending.get_value() {
+            self.pending.set_value(true);
+            Timeout::new(0, move || self.take_up()).forget();
+        }
+    }
+
+    /// Takes what was typed last into the project, where that has not been done.
+    fn take_up(self) {
+        // The page may be gone by now.
+        if self.pending.try_get_value() != Some(true) {
+            return;
+        }
+        self.pending.set_value(false);
+        let Some(field) = self.typing.get_value() else { return };
+        self.settle(&self.project.get_untracked());
         let number = matches!(fields::kind(field), Kind::Number(_));
         if number && self.errors.with_untracked(|e| e.contains_key(&field)) {
             let mut last = self.project.get_untracked();
@@ -164,25 +185,28 @@ impl Page {
 
     /// The field is left, or its value confirmed: the next keystroke begins another edit.
     pub fn leave(self) {
+        self.take_up();
         self.before.set_value(None);
     }
 
     /// Takes a choice: an option, a switch, a row of the catalog.
     pub fn choose(self, field: Field, id: &str) {
+        self.take_up();
         let mut next = self.project.get_untracked();
-        match fields::set(&mut next, field, id, self.catalog) {
-            Ok(()) => {
-                self.typed.update(|t| {
-                    t.remove(&field);
-                });
-                self.replace(&next);
-            }
-            Err(_) => self.type_into(field, id.to_string()),
+        if fields::set(&mut next, field, id, self.catalog).is_ok() {
+            self.typed.update(|t| {
+                t.remove(&field);
+            });
+            self.replace(&next);
+        } else {
+            self.type_into(field, id.to_string());
+            self.take_up();
         }
     }
 
     /// Chooses a card and how many of it.
     pub fn choose_card(self, id: &str, count: u32) {
+        self.take_up();
         let mut next = self.project.get_untracked();
         if fields::set(&mut next, Field::Gpu, id, self.catalog).is_ok() {
             next.hardware.count = count;
@@ -192,6 +216,7 @@ impl Page {
 
     /// Applies a changed project, and remembers the way back.
     pub fn apply_fix(self, kinds: Vec<FixKind>, after: Project) {
+        self.take_up();
         if !self.allows(&after) {
             return;
         }
@@ -202,6 +227,7 @@ impl Page {
 
     /// Takes the latest fix back.
     pub fn undo(self) {
+        self.take_up();
         let now = self.project.get_untracked();
         let Some(before) = self.changes.write().undo(&now, self.catalog) else { return };
         let rest = self.changes.get_untracked();
@@ -211,6 +237,7 @@ impl Page {
 
     /// Opens a project as a link tells it.
     pub fn open(self, project: Project) {
+        self.pending.set_value(false);
         self.typed.set(Typed::new());
         self.errors.set(BTreeMap::new());
         self.changes.set(Changes::default());
@@ -233,8 +260,8 @@ impl Page {
 
     /// Puts another project in place, where it leaves the locked fields alone; texts stay where their field did not change.
     fn replace(self, next: &Project) {
-        self.typing.set_value(None);
         self.leave();
+        self.typing.set_value(None);
         let before = self.project.get_untracked();
         if !self.allows(next) {
             return;

@@ -200,15 +200,22 @@ impl Page {
             // "ChromeDriver only supports characters in the BMP": such signs come as from a paste.
             let paste = "document.execCommand('insertText', false, arguments[0])";
             self.script_with(paste, vec![json!(text)]);
-            return;
+        } else {
+            self.with(css, |element| async move { element.send_keys(&text).await });
         }
-        self.with(css, |element| async move { element.send_keys(&text).await });
+        self.taken_up();
     }
 
     /// Presses keys with the focus where it is on this element, after what stands there.
     pub fn press(&self, css: &str, keys: &str) {
         let keys = keys.to_owned();
         self.with(css, |element| async move { element.send_keys(&keys).await });
+        self.taken_up();
+    }
+
+    /// The page answers the keys that came together in a task of its own, which comes before this one.
+    fn taken_up(&self) {
+        self.wait_for_script("setTimeout(arguments[arguments.length - 1])");
     }
 
     /// Pastes as a person does who clicked beside all fields.
