@@ -235,7 +235,7 @@ fn settings_are_moved_one_at_a_time() {
     for row in &rows {
         assert_eq!(row.values.iter().filter(|value| value.now).count(), 1, "{row:?}");
         for value in &row.values {
-            assert!(value.card.is_some() && value.run.is_some() && value.fits.is_some(), "{row:?}");
+            assert!(value.card.is_some() && value.run.is_some() && value.verdict.is_some(), "{row:?}");
             assert!(!value.now || value.card == Some(now));
         }
         // More of anything needs more, and checkpointing less.

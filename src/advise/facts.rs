@@ -142,7 +142,16 @@ pub enum FixKind {
         /// Micro-batches per optimizer step.
         accumulation: u64,
     },
-    /// More of the same cards.
+    /// A smaller model of the same family.
+    SmallerModel {
+        /// Its id.
+        model: &'static str,
+        /// Its name.
+        name: &'static str,
+        /// Its parameters.
+        params: u64,
+    },
+    /// More of the same cards: to be rented or bought.
     MoreCards {
         /// How many in all.
         count: u32,
@@ -182,6 +191,8 @@ pub struct Fix {
     pub saves: Bytes,
     /// Whether it then fits, also at the upper end of the band.
     pub fits: bool,
+    /// Whether it then may fit: inside the band.
+    pub tight: bool,
     /// Run time with it over run time without (1.25 = 25 % slower), where a time can be given.
     pub slower: Option<f64>,
     /// What it may do to the result.

@@ -4,6 +4,7 @@ use super::engine::{Memo, Need, divides};
 use super::fit::Fit;
 use super::knobs::{Knob, LEVELS, Subject, apply, knobs, risk};
 use super::search::{largest, mildest};
+use super::smaller::siblings;
 use super::{FitPlan, Fix, FixKind, QualityRisk};
 use crate::catalog::{Catalog, Gpu, GpuFamily};
 use crate::project::Project;
@@ -27,11 +28,12 @@ pub(super) struct Bench<'a> {
     memo: &'a Memo<'a>,
     gpu: &'a Gpu,
     subject: Subject,
+    catalog: &'a Catalog,
 }
 
 impl<'a> Bench<'a> {
-    pub(super) fn new(memo: &'a Memo<'a>, gpu: &'a Gpu, project: &Project, catalog: &Catalog) -> Self {
-        Self { memo, gpu, subject: Subject::of(project, catalog) }
+    pub(super) fn new(memo: &'a Memo<'a>, gpu: &'a Gpu, project: &Project, catalog: &'a Catalog) -> Self {
+        Self { memo, gpu, subject: Subject::of(project, catalog), catalog }
     }
 
     fn need(&self, project: &Project) -> Option<Need> {
@@ -67,6 +69,7 @@ impl<'a> Bench<'a> {
         let Some(before) = self.need(project) else { return Vec::new() };
         let mut fixes: Vec<(usize, Fix)> = knobs(project, self.subject, self.gpu)
             .into_iter()
+            .chain(self.smaller_model(project))
             .chain(self.more_cards(project))
             .filter_map(|knob| Some((knob.level, self.best(project, before, &knob)?)))
             .collect();
@@ -85,8 +88,8 @@ impl<'a> Bench<'a> {
         let fitting = mildest(&knob.settings, |kind| self.fits(&self.with(project, *kind)));
         let kind = match fitting {
             Some(index) => *knob.settings.get(index)?,
-            // A second card that does not make it fit is money for nothing.
-            None if knob.level == LEVELS => return None,
+            // Another model or a second card that does not make it fit is trouble or money for nothing.
+            None if knob.level >= LEVELS => return None,
             None => *knob.settings.last()?,
         };
         let changed = self.with(project, kind);
@@ -102,23 +105,30 @@ impl<'a> Bench<'a> {
             card: after.card,
             saves,
             fits: fitting.is_some(),
+            tight: after.is_tight(self.gpu.usable),
             risk,
         })
     }
 
-    /// More of the same cards: beyond all levels of pain, since it costs money.
+    /// A smaller model of the same family: beyond all levels of pain, since it is another model.
+    fn smaller_model(&self, project: &Project) -> Option<Knob> {
+        let settings = siblings(project, self.catalog);
+        (!settings.is_empty()).then(|| Knob::new(LEVELS, settings, project, self.subject))
+    }
+
+    /// More of the same cards: last of all, since they cost money.
     fn more_cards(&self, project: &Project) -> Option<Knob> {
         // Where every card holds a full copy, more of them save nothing on each.
         let several = !matches!(self.gpu.family, GpuFamily::Laptop | GpuFamily::Apple) && divides(project);
         let counts = [2, 4, 8].into_iter().filter(|c| *c > project.hardware.count.max(1));
         let settings: Vec<FixKind> = counts.map(|count| FixKind::MoreCards { count }).collect();
-        (several && !settings.is_empty()).then(|| Knob::new(LEVELS, settings, project, self.subject))
+        (several && !settings.is_empty()).then(|| Knob::new(LEVELS + 1, settings, project, self.subject))
     }
 
-    /// The least painful set of changes that fits.
+    /// The least painful set of changes that fits; where there is none, the same with a smaller model of the family, as
+    /// large as can be.
     pub(super) fn make_it_fit(&self, project: &Project) -> Option<FitPlan> {
-        let knobs = knobs(project, self.subject, self.gpu);
-        let (fixes, changed) = Fit::new(self.memo, self.gpu, self.subject, project, knobs).least_painful()?;
+        let (fixes, changed) = self.least_painful(project).or_else(|| self.least_painful_smaller(project))?;
         let need = self.need(&changed)?;
         Some(FitPlan {
             risk: self.risk(project, &fixes),
@@ -127,6 +137,22 @@ impl<'a> Bench<'a> {
             spare: self.gpu.usable - need.card,
             project: changed,
             fixes,
+        })
+    }
+
+    fn least_painful(&self, project: &Project) -> Option<(Vec<FixKind>, Project)> {
+        let knobs = knobs(project, self.subject, self.gpu);
+        Fit::new(self.memo, self.gpu, self.subject, project, knobs).least_painful()
+    }
+
+    fn least_painful_smaller(&self, project: &Project) -> Option<(Vec<FixKind>, Project)> {
+        siblings(project, self.catalog).into_iter().find_map(|sibling| {
+            let smaller = self.with(project, sibling);
+            if self.fits(&smaller) {
+                return Some((vec![sibling], smaller));
+            }
+            let (fixes, changed) = self.least_painful(&smaller)?;
+            Some((std::iter::once(sibling).chain(fixes).collect(), changed))
         })
     }
 

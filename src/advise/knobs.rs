@@ -9,7 +9,7 @@
 //! 4. other or less training: adapters instead of all weights, shorter samples, smaller pictures.
 
 use super::engine::{accumulation, divides};
-use super::{FixKind, QualityRisk};
+use super::{FixKind, QualityRisk, smaller};
 use crate::catalog::{Architecture, Catalog, Domain, Gpu, Vendor};
 use crate::estimate::is_language;
 use crate::estimate::time::has_flash;
@@ -56,6 +56,8 @@ pub(super) struct Subject {
     pub(super) half_engine: bool,
     /// A model that torchtune has a recipe for.
     pub(super) tunes: bool,
+    /// Side of the pictures that it was made for; 0 where that is not known.
+    pub(super) made_for: u64,
 }
 
 impl Subject {
@@ -69,6 +71,7 @@ impl Subject {
             swaps_blocks,
             half_engine: project.framework.takes_deepspeed() && is_language(project, catalog),
             tunes: model.is_some_and(|m| TORCHTUNE.iter().any(|family| m.id.starts_with(family))),
+            made_for: smaller::made_for(model),
         }
     }
 }
@@ -116,7 +119,7 @@ impl Knob {
 
 /// Every knob that this project has. A knob may turn out not to help: that is for the estimate to say.
 pub(super) fn knobs(project: &Project, subject: Subject, gpu: &Gpu) -> Vec<Knob> {
-    let Subject { domain, swaps_blocks, .. } = subject;
+    let Subject { domain, swaps_blocks, made_for, .. } = subject;
     let several = |level: usize, settings: Vec<FixKind>| Knob::new(level, settings, project, subject);
     let one = |level: usize, kind: FixKind| several(level, vec![kind]);
     let mut knobs = Vec::new();
@@ -216,41 +219,8 @@ pub(super) fn knobs(project: &Project, subject: Subject, gpu: &Gpu) -> Vec<Knob>
     if project.method == Method::Full && domain == Domain::Vision {
         knobs.push(several(4, vec![FixKind::Freeze { share: 0.5 }, FixKind::Freeze { share: 0.8 }]));
     }
-    knobs.extend(smaller_samples(project, domain).map(|settings| several(4, settings)));
+    knobs.extend(smaller::samples(project, domain, made_for).map(|settings| several(4, settings)));
     knobs
-}
-
-/// Shorter, smaller or fewer of what one sample is made of.
-fn smaller_samples(project: &Project, domain: Domain) -> Option<Vec<FixKind>> {
-    let shares = [0.75, 0.5, 0.375, 0.25, 0.125];
-    let steps = |value: u64, step: u64, least: u64| {
-        let mut sizes: Vec<u64> = shares
-            .iter()
-            .map(|s| ((value as f64 * s) as u64 / step * step).max(least))
-            .filter(|v| *v < value)
-            .collect();
-        sizes.dedup();
-        sizes
-    };
-    let settings: Vec<FixKind> = match domain {
-        Domain::Language | Domain::VisionLanguage => {
-            steps(project.sequence, 64, 64).into_iter().map(|sequence| FixKind::ShorterSequence { sequence }).collect()
-        }
-        Domain::Diffusion if project.frames > 1 => {
-            // Video VAEs take 4 n + 1 frames.
-            steps(project.frames, 4, 0).into_iter().map(|f| FixKind::FewerFrames { frames: f + 1 }).collect()
-        }
-        Domain::Vision | Domain::Diffusion => {
-            steps(project.image_side, 32, 32).into_iter().map(|side| FixKind::SmallerImage { side }).collect()
-        }
-        Domain::Audio => shares
-            .iter()
-            .map(|s| FixKind::ShorterAudio { seconds: (project.audio_seconds * s * 10.0).round() / 10.0 })
-            .filter(|k| matches!(k, FixKind::ShorterAudio { seconds } if *seconds > 0.0))
-            .collect(),
-        Domain::Small => Vec::new(),
-    };
-    (!settings.is_empty()).then_some(settings)
 }
 
 /// The project with one setting changed.
@@ -315,6 +285,7 @@ pub(super) fn apply(kind: FixKind, project: &mut Project, gpu: &Gpu) {
             project.hardware.count = count;
             project.hardware.parallel = project.hardware.parallel.on(count);
         }
+        FixKind::SmallerModel { model, .. } => project.model = model.to_string(),
         FixKind::Sharding => project.hardware.sharding = Sharding::Zero3,
         FixKind::Offload => project.offload = Offload::Optimizer,
         FixKind::BlockSwap { share } => project.block_swap = share,
@@ -352,6 +323,7 @@ pub(super) fn risk(kind: FixKind, project: &Project, domain: Domain) -> QualityR
         FixKind::QLora if project.method == Method::Lora => QualityRisk::Slight,
         FixKind::QLora
         | FixKind::Lora
+        | FixKind::SmallerModel { .. }
         | FixKind::Freeze { .. }
         | FixKind::ShorterSequence { .. }
         | FixKind::SmallerImage { .. }

@@ -26,6 +26,7 @@ pub mod recipe;
 pub mod rig;
 mod search;
 pub mod several;
+mod smaller;
 mod terms;
 mod verdict;
 mod warnings;
@@ -76,10 +77,16 @@ fn settled_on(engine: &dyn Engine, project: &Project, gpu: &Gpu) -> Option<(Proj
     settle(engine, &there, gpu).ok()
 }
 
+/// The person's card, where the run can go on it at all.
+fn card_in_use<'a>(project: &Project, catalog: &'a Catalog) -> Option<&'a Gpu> {
+    let chosen = if project.hardware.no_gpu { None } else { catalog.gpu(&project.hardware.gpu) };
+    chosen.filter(|gpu| warnings::bar(project, gpu).is_none())
+}
+
 fn advise_with(engine: &dyn Engine, project: &Project, catalog: &Catalog) -> Result<Advice, CannotEstimate> {
     let chosen = if project.hardware.no_gpu { None } else { catalog.gpu(&project.hardware.gpu) };
     let bar = chosen.and_then(|gpu| warnings::bar(project, gpu));
-    let gpu = if bar.is_some() { None } else { chosen };
+    let gpu = card_in_use(project, catalog);
     let (settled, memory) = match gpu {
         Some(gpu) => settle(engine, project, gpu)?,
         None => (project.clone(), engine.memory(project, None)?),

@@ -1,9 +1,12 @@
-//! What moves the number: the project again with one setting smaller or larger, everything else as it is.
+//! What moves the number: the project again with one setting smaller or larger, everything else as it is. How several
+//! cards share it is settled as for the answer, so that a value says what the answer will say once it is chosen.
 
-use super::engine::{Engine, Estimates};
+use super::engine::{Engine, Estimates, settle};
+use super::verdict::verdict;
+use super::{Verdict, card_in_use};
 use crate::catalog::{Catalog, Gpu};
 use crate::estimate::time::has_flash;
-use crate::project::{Checkpointing, Choice, Field, Project, fields, relevant};
+use crate::project::{Checkpointing, Choice, Field, Project, Sharding, fields, relevant};
 use crate::units::decimal::{read, short};
 use crate::units::{Bytes, Seconds};
 
@@ -16,10 +19,12 @@ pub struct Moved {
     pub now: bool,
     /// What the card needs; `None` where it cannot be estimated.
     pub card: Option<Bytes>,
-    /// Whether that is within what PyTorch gets of the chosen card.
-    pub fits: Option<bool>,
+    /// What the answer will say of it on the chosen card.
+    pub verdict: Option<Verdict>,
     /// Time of the whole run on the chosen card.
     pub run: Option<Seconds>,
+    /// How several cards then share the work, where that is not how they share it now.
+    pub way: Option<Sharding>,
 }
 
 /// A setting and what its values come to.
@@ -45,7 +50,7 @@ const NUMBERS: &[(Field, &[f64])] = &[
 /// the form does not ask for are left out.
 pub fn moves(project: &Project, catalog: &Catalog) -> Vec<Move> {
     let engine = Estimates::of(catalog);
-    let gpu = catalog.gpu(&project.hardware.gpu);
+    let table = Table { engine: &engine, project, gpu: card_in_use(project, catalog), catalog };
     let shown = relevant(project, catalog);
     let mut found = Vec::new();
     for (field, factors) in NUMBERS.iter().filter(|(field, _)| shown.contains(*field)) {
@@ -53,17 +58,14 @@ pub fn moves(project: &Project, catalog: &Catalog) -> Vec<Move> {
         let Some(number) = read(&now) else { continue };
         let mut values: Vec<String> = factors.iter().map(|factor| scaled(*field, number, *factor)).collect();
         values.dedup();
-        let values = values.iter().filter_map(|value| moved(&engine, project, gpu, *field, value, catalog)).collect();
-        found.push(Move { field: *field, values });
+        found.push(table.row(*field, values.iter().map(String::as_str)));
     }
     if shown.contains(Field::Checkpointing) {
         let mut kinds = vec![Checkpointing::Off, Checkpointing::PerBlock];
         if !kinds.contains(&project.checkpointing) {
             kinds.push(project.checkpointing);
         }
-        let values =
-            kinds.iter().filter_map(|kind| moved(&engine, project, gpu, Field::Checkpointing, kind.id(), catalog));
-        found.push(Move { field: Field::Checkpointing, values: values.collect() });
+        found.push(table.row(Field::Checkpointing, kinds.iter().map(|kind| kind.id())));
     }
     // A row of one value says nothing.
     found.retain(|row| row.values.len() > 1);
@@ -85,27 +87,48 @@ fn scaled(field: Field, number: f64, factor: f64) -> String {
     }
 }
 
-fn moved(
-    engine: &Estimates<'_>,
-    project: &Project,
-    gpu: Option<&Gpu>,
-    field: Field,
-    value: &str,
-    catalog: &Catalog,
-) -> Option<Moved> {
-    let mut changed = project.clone();
-    fields::set(&mut changed, field, value, catalog).ok()?;
-    let card = engine.memory(&changed, gpu).ok().map(|memory| memory.card);
-    let run = gpu.and_then(|gpu| {
-        let load = engine.workload(&changed, has_flash(gpu)).ok()?;
-        load.on(gpu, changed.hardware.count, changed.hardware.sharding).ok()
-    });
-    let same = fields::get(project, field) == fields::get(&changed, field);
-    Some(Moved {
-        value: fields::get(&changed, field),
-        now: same,
-        card,
-        fits: gpu.zip(card).map(|(gpu, card)| card <= gpu.usable),
-        run: run.map(|time| time.run),
-    })
+/// What the rows are worked out from.
+struct Table<'a> {
+    engine: &'a Estimates<'a>,
+    project: &'a Project,
+    gpu: Option<&'a Gpu>,
+    catalog: &'a Catalog,
+}
+
+impl Table<'_> {
+    fn row<'v>(&self, field: Field, values: impl Iterator<Item = &'v str>) -> Move {
+        let mut found: Vec<(Moved, Option<Sharding>)> = values.filter_map(|value| self.moved(field, value)).collect();
+        let now = found.iter().find(|(moved, _)| moved.now).and_then(|(_, way)| *way);
+        for (moved, way) in &mut found {
+            moved.way = way.filter(|way| Some(*way) != now);
+        }
+        Move { field, values: found.into_iter().map(|(moved, _)| moved).collect() }
+    }
+
+    /// One value, and how the cards then share the work.
+    fn moved(&self, field: Field, value: &str) -> Option<(Moved, Option<Sharding>)> {
+        let mut changed = self.project.clone();
+        fields::set(&mut changed, field, value, self.catalog).ok()?;
+        let settled = self.gpu.and_then(|gpu| Some((gpu, settle(self.engine, &changed, gpu).ok()?)));
+        let found = match &settled {
+            Some((gpu, (there, memory))) => {
+                let load = self.engine.workload(there, has_flash(gpu)).ok();
+                let run = load.and_then(|l| l.on(gpu, there.hardware.count, there.hardware.sharding).ok());
+                Some((memory.card, Some(verdict(memory, gpu.usable)), run.map(|time| time.run)))
+            }
+            None if self.gpu.is_none() => {
+                self.engine.memory(&changed, None).ok().map(|memory| (memory.card, None, None))
+            }
+            None => None,
+        };
+        let moved = Moved {
+            value: fields::get(&changed, field),
+            now: fields::get(self.project, field) == fields::get(&changed, field),
+            card: found.map(|(card, ..)| card),
+            verdict: found.and_then(|(_, verdict, _)| verdict),
+            run: found.and_then(|(.., run)| run),
+            way: None,
+        };
+        Some((moved, settled.map(|(_, (there, _))| there.hardware.sharding)))
+    }
 }

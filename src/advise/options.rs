@@ -70,7 +70,7 @@ const fn knob_of(kind: FixKind) -> Knob {
         FixKind::Offload => Knob::Offload,
         FixKind::BlockSwap { .. } => Knob::Swap,
         FixKind::Library { .. } => Knob::Library,
-        FixKind::FewerFrames { .. } | FixKind::ShorterAudio { .. } => Knob::None,
+        FixKind::FewerFrames { .. } | FixKind::ShorterAudio { .. } | FixKind::SmallerModel { .. } => Knob::None,
     }
 }
 

@@ -139,7 +139,8 @@ fn an_out_of_memory_message_adds_up() {
     }
 }
 
-const SUBJECT: Subject = Subject { domain: Domain::Language, swaps_blocks: false, half_engine: false, tunes: false };
+const SUBJECT: Subject =
+    Subject { domain: Domain::Language, swaps_blocks: false, half_engine: false, tunes: false, made_for: 0 };
 
 /// All settings of all knobs up to a level.
 fn every_set(p: &Project, gpu: &Gpu) -> Vec<[Vec<FixKind>; LEVELS]> {

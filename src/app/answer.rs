@@ -8,11 +8,10 @@ use super::moves::Moves;
 use super::page::{Page, page};
 use super::sign::{sign, tone_id};
 use super::timeline::Timeline;
-use crate::advise::{FixKind, Verdict};
+use crate::advise::FixKind;
 use crate::catalog::Vendor;
 use crate::project::{Field, Precision, Project};
 use crate::text::{self, Action, labels};
-use crate::units::Bytes;
 use gloo::timers::callback::Timeout;
 use leptos::prelude::*;
 
@@ -71,12 +70,6 @@ fn NextStep() -> AnyView {
             let after = page.project.with_untracked(|p| Project { micro_batch, accumulation, ..p.clone() });
             page.apply_fix(vec![FixKind::LargerMicroBatch { micro_batch, accumulation }], after);
         }
-        Action::Fix(at) => {
-            let fix = page.advice.with_untracked(|a| a.as_ref().ok().and_then(|a| a.fixes.get(at).cloned()));
-            if let Some(fix) = fix {
-                page.apply_fix(vec![fix.kind], fix.project);
-            }
-        }
         Action::MakeItFit => {
             let plan = page.advice.with_untracked(|a| a.as_ref().ok().and_then(|a| a.make_it_fit.clone()));
             if let Some(plan) = plan {
@@ -120,7 +113,6 @@ fn allowed(page: Page, action: &Action) -> bool {
         (Action::Card(_), _) => !page.is_locked(Field::Gpu),
         (Action::Fp16, _) => !page.is_locked(Field::Precision),
         (Action::UseFully { .. }, _) => !page.is_locked(Field::MicroBatch) && !page.is_locked(Field::Accumulation),
-        (Action::Fix(at), Ok(advice)) => allows(advice.fixes.get(*at).map(|fix| &fix.project)),
         (Action::MakeItFit, Ok(advice)) => allows(advice.make_it_fit.as_ref().map(|plan| &plan.project)),
         _ => false,
     })
@@ -136,11 +128,8 @@ fn OutOfMemory() -> AnyView {
         Some(text::out_of_memory(vendor, &oom))
     });
     let intro = words(move || {
-        let missing = page.advice.with(|a| match a.as_ref().map(|a| a.verdict) {
-            Ok(Verdict::RunsOut { missing } | Verdict::Tight { missing, .. }) => missing,
-            _ => Bytes::ZERO,
-        });
-        text::out_of_memory_intro(page.lang.get(), missing)
+        let verdict = page.advice.with(|a| a.as_ref().ok().map(|a| a.verdict));
+        verdict.map(|verdict| text::out_of_memory_intro(page.lang.get(), &verdict)).unwrap_or_default()
     });
     view! {
         <div class="oom" hidden=when(move || message.with(Option::is_none))>

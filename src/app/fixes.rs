@@ -57,11 +57,17 @@ fn row(page: Page, at: usize, fix: &Fix, needed: bool) -> AnyView {
     let (kind, project) = (fix.kind, fix.project.clone());
     let option = advise::option(kind, &project).map(|o| view! { <code class="option">{o}</code> });
     let enough = needed.then(|| {
-        let (tone, word) = if fix.fits { (Tone::Good, labels::THEN_FITS) } else { (Tone::Open, labels::NOT_ENOUGH_ALONE) };
-        view! { <span class="enough" data-fits=fix.fits.to_string()>{fix.fits.then(|| sign(tone))}{word.text(lang)}</span> }
+        let (tone, word) = match (fix.fits, fix.tight) {
+            (true, _) => (Some(Tone::Good), labels::THEN_FITS),
+            (_, true) => (Some(Tone::Tight), labels::THEN_TIGHT),
+            _ => (None, labels::NOT_ENOUGH_ALONE),
+        };
+        view! { <span class="enough" data-fits=fix.fits.to_string()>{tone.map(sign)}{word.text(lang)}</span> }
     });
     let name = text::fix(lang, kind);
-    let label = format!("{} {name}", labels::APPLY.text(lang));
+    // More cards are no setting: they are only counted with.
+    let apply = if matches!(kind, FixKind::MoreCards { .. }) { labels::COUNT_WITH } else { labels::APPLY }.text(lang);
+    let label = format!("{apply} {name}");
     view! {
         <li data-testid=format!("fix-{at}")>
             <div class="what">
@@ -81,7 +87,7 @@ fn row(page: Page, at: usize, fix: &Fix, needed: bool) -> AnyView {
                 aria-label=label
                 on:click=click(move || page.apply_fix(vec![kind], project.clone()))
             >
-                {labels::APPLY.text(lang)}
+                {apply}
             </button>
         </li>
     }

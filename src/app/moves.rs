@@ -3,8 +3,10 @@
 use super::live::part;
 use super::page::{Page, page};
 use super::several::paused;
+use crate::advise::Verdict;
 use crate::advise::moves::{Move, Moved, moves};
-use crate::text::{Lang, field, measured as say, numbers};
+use crate::project::{Choice, Field};
+use crate::text::{Lang, choice, field, labels, measured as say, numbers};
 use leptos::prelude::*;
 
 /// A fold with a row for each setting.
@@ -44,8 +46,11 @@ fn drawn(page: Page, lang: Lang, row: &Move) -> AnyView {
     .into_any()
 }
 
-fn cell(page: Page, lang: Lang, which: crate::project::Field, moved: &Moved) -> AnyView {
-    let short = moved.fits == Some(false);
+fn cell(page: Page, lang: Lang, which: Field, moved: &Moved) -> AnyView {
+    let (short, tight) = match moved.verdict {
+        Some(Verdict::RunsOut { .. }) => (true, false),
+        verdict => (false, matches!(verdict, Some(Verdict::Tight { .. }))),
+    };
     let value = moved.value.clone();
     let act = super::live::click(move || page.choose(which, &value));
     view! {
@@ -63,6 +68,8 @@ fn cell(page: Page, lang: Lang, which: crate::project::Field, moved: &Moved) -> 
             </span>
             <b>{moved.card.map_or_else(|| "–".to_string(), |card| card.to_string())}</b>
             <span class="detail">{moved.run.filter(|_| !short).map(|run| numbers::hours(lang, run.hours()))}</span>
+            {moved.way.map(|way| view! { <span class="detail">{choice(lang, Field::Sharding, way.id())}</span> })}
+            {tight.then(|| view! { <span class="detail">{labels::TIGHT.text(lang)}</span> })}
             {short.then(|| view! { <span class="too-much">{say::TOO_MUCH.text(lang)}</span> })}
         </button>
     }

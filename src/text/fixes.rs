@@ -1,6 +1,6 @@
 //! What can be done about it.
 
-use super::numbers::{percent, plain, whole};
+use super::numbers::{counted, percent, plain, whole};
 use super::{Lang, Message, both, choice, say};
 use crate::advise::{FixKind, QualityRisk};
 use crate::project::{Choice, Field, Framework};
@@ -58,7 +58,13 @@ pub fn fix(lang: Lang, kind: FixKind) -> String {
             let share = percent(share);
             say!(lang, "把 {share} 的层放到内存里轮换", "Swap {share} of the blocks to main memory")
         }
-        FixKind::MoreCards { count } => say!(lang, "用 {count} 张卡", "Use {count} cards"),
+        FixKind::SmallerModel { name, params, .. } => {
+            let size = counted(lang, params as f64);
+            say!(lang, "换成小一号的 {name}（{size}参数）", "Take the smaller {name} ({size} parameters)")
+        }
+        FixKind::MoreCards { count } => {
+            say!(lang, "凑够 {count} 张卡（要买或者租）", "Get {count} cards (to buy or rent)")
+        }
         FixKind::Sharding => say!(lang, "把状态分到几张卡上", "Divide the state over the cards"),
         FixKind::Offload => say!(lang, "优化器状态放到内存", "Move optimizer state to main memory"),
     }
@@ -172,7 +178,16 @@ pub const fn fix_detail(kind: FixKind) -> Message {
                 "Blocks are fetched in turn from main memory, which has to hold them: the same result."
             )
         }
-        FixKind::MoreCards { .. } => both!("几张卡一起分担。", "The cards share the load."),
+        FixKind::SmallerModel { .. } => {
+            both!(
+                "同一家的小模型，设置都不用动；先看看它够不够聪明。",
+                "The same family a size down, all settings as they are: see first whether it is good enough."
+            )
+        }
+        FixKind::MoreCards { .. } => both!(
+            "几张卡一起分担。这不是设置，要花钱：先租来试。",
+            "The cards share the load. No setting but money: rent before you buy."
+        ),
         FixKind::Sharding => {
             both!(
                 "每张卡只管一份，用的时候再凑齐（ZeRO、FSDP）。",

@@ -93,7 +93,9 @@ messages! {
     UNDO = "撤销", "Undo";
     APPLIED = "已用上：", "Applied: ";
     THEN_FITS = "用了就装得下", "then it fits";
+    THEN_TIGHT = "用了还是悬", "still tight with it";
     NOT_ENOUGH_ALONE = "单用还不够", "not enough alone";
+    COUNT_WITH = "照这样算", "Count with them";
 
     CARDS = "每张卡逐个看", "Card by card";
     CARDS_NOTE = "推荐的和买来最省的排在前面，其余按租来跑一次的价排，软件折腾、货源少的往后放。价里含一小时装环境和 100 GB 硬盘。价格带月份；前面有 ~ 的是大概数。",

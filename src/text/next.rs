@@ -12,8 +12,6 @@ use crate::project::{Precision, Project};
 pub enum Action {
     /// Nothing to click.
     None,
-    /// Applies the fix at this place of [`Advice::fixes`].
-    Fix(usize),
     /// Applies [`Advice::make_it_fit`].
     MakeItFit,
     /// Mixed precision in fp16 in place of a bf16 that the card lacks.
@@ -196,34 +194,37 @@ fn faster(lang: Lang, advice: &Advice, run: f64, catalog: &Catalog) -> Option<(S
     Some((card_name(lang, choice, catalog), about_hours(lang, choice.time?.run.hours()), price))
 }
 
+/// It may fit: the least painful set of fixes makes sure, and where there is none twenty steps will tell.
 fn tight(lang: Lang, advice: &Advice) -> Next {
-    let safe = advice.fixes.iter().position(|f| f.fits);
-    match safe.and_then(|at| advice.fixes.get(at).map(|f| (at, f))) {
-        Some((at, fix)) => {
-            let name = named(lang, fix.kind);
-            Next {
-                sentence: say!(
-                    lang,
-                    "用上“{name}”就稳了；或者先跑 20 步，看看 nvidia-smi。",
-                    "To be safe, {name}; or run 20 steps and watch nvidia-smi."
-                ),
-                action: Action::Fix(at),
-            }
-        }
-        None => plan(lang, advice).unwrap_or_else(|| {
-            Next::say(say!(
+    let Some(names) = advice.make_it_fit.as_ref().map(|plan| named_all(lang, &plan.fixes)) else {
+        return Next::say(say!(
+            lang,
+            "先关掉别的程序，跑 20 步，看看 nvidia-smi 再决定。",
+            "Close everything else, run 20 steps, watch nvidia-smi, then decide."
+        ));
+    };
+    let sentence = match names.as_slice() {
+        [only] => say!(
+            lang,
+            "用上“{only}”就稳了；或者先跑 20 步，看看 nvidia-smi。",
+            "To be safe, {only}; or run 20 steps and watch nvidia-smi."
+        ),
+        all => {
+            let all = all.join(lang.pick("，", "; "));
+            say!(
                 lang,
-                "先关掉别的程序，跑 20 步，看看 nvidia-smi 再决定。",
-                "Close everything else, run 20 steps, watch nvidia-smi, then decide."
-            ))
-        }),
-    }
+                "一起用上就稳了：{all}。或者先跑 20 步，看看 nvidia-smi。",
+                "To be safe, do this together: {all}. Or run 20 steps and watch nvidia-smi."
+            )
+        }
+    };
+    Next { sentence, action: Action::MakeItFit }
 }
 
 /// The least painful set of fixes.
 fn plan(lang: Lang, advice: &Advice) -> Option<Next> {
     let plan = advice.make_it_fit.as_ref()?;
-    let names: Vec<String> = plan.fixes.iter().map(|kind| named(lang, *kind)).collect();
+    let names = named_all(lang, &plan.fixes);
     let spare = plan.spare;
     if let [only] = names.as_slice() {
         return Some(Next {
@@ -244,6 +245,10 @@ fn plan(lang: Lang, advice: &Advice) -> Option<Next> {
         ),
         action: Action::MakeItFit,
     })
+}
+
+fn named_all(lang: Lang, fixes: &[FixKind]) -> Vec<String> {
+    fixes.iter().map(|kind| named(lang, *kind)).collect()
 }
 
 /// A fix as part of a sentence.

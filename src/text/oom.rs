@@ -1,7 +1,7 @@
 //! The message that `PyTorch` prints when memory runs out, with the numbers of this project.
 
 use super::{Lang, say};
-use crate::advise::OutOfMemory;
+use crate::advise::{OutOfMemory, Verdict};
 use crate::catalog::Vendor;
 use crate::units::decimal::fixed;
 use crate::units::{Bytes, GIB, MIB};
@@ -49,12 +49,14 @@ pub fn out_of_memory(vendor: Vendor, oom: &OutOfMemory) -> String {
     }
 }
 
-/// What stands above the message: how much is missing, in words.
-pub fn out_of_memory_intro(lang: Lang, missing: Bytes) -> String {
-    if missing == Bytes::ZERO {
-        return say!(lang, "真要爆显存的话，PyTorch 会这样报错：", "If it does run out, PyTorch will say:");
+/// What stands above the message: how much is missing, in words, where it does not fit for sure.
+pub fn out_of_memory_intro(lang: Lang, verdict: &Verdict) -> String {
+    match verdict {
+        Verdict::RunsOut { missing } => {
+            say!(lang, "还差 {missing}，PyTorch 会这样报错：", "{missing} short, and PyTorch will say:")
+        }
+        _ => say!(lang, "真要爆显存的话，PyTorch 会这样报错：", "If it does run out, PyTorch will say:"),
     }
-    say!(lang, "还差 {missing}，PyTorch 会这样报错：", "{missing} short, and PyTorch will say:")
 }
 
 /// A size the way the allocator prints it: two decimals from a KiB on.
