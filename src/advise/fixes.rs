@@ -128,7 +128,15 @@ impl<'a> Bench<'a> {
     /// The least painful set of changes that fits; where there is none, the same with a smaller model of the family, as
     /// large as can be.
     pub(super) fn make_it_fit(&self, project: &Project) -> Option<FitPlan> {
-        let (fixes, changed) = self.least_painful(project).or_else(|| self.least_painful_smaller(project))?;
+        self.by_settings(project).or_else(|| self.plan(project, self.least_painful_smaller(project)?))
+    }
+
+    /// The least painful set of changes that fits with the model as it is.
+    pub(super) fn by_settings(&self, project: &Project) -> Option<FitPlan> {
+        self.plan(project, self.least_painful(project)?)
+    }
+
+    fn plan(&self, project: &Project, (fixes, changed): (Vec<FixKind>, Project)) -> Option<FitPlan> {
         let need = self.need(&changed)?;
         Some(FitPlan {
             risk: self.risk(project, &fixes),

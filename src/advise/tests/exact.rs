@@ -167,7 +167,7 @@ fn make_it_fit_is_the_least_painful_of_all_combinations() {
                     .filter(|(_, need, _)| need.is_some_and(|n| n.fits(card.usable)))
                     .reduce(|best, other| if less(&other.2, &best.2) { other } else { best });
                 let memo = Memo::new(&engine, &project);
-                let plan = Bench::new(&memo, &card, &project, bed.catalog).make_it_fit(&project);
+                let plan = Bench::new(&memo, &card, &project, bed.catalog).by_settings(&project);
                 compared += 1;
                 let told = || {
                     format!(
