@@ -288,6 +288,28 @@ fn another_library_is_offered_where_it_does_it() {
     }
 }
 
+/// transformers 5 keeps the experts of a layer in one parameter, which bitsandbytes leaves in 16 bit (its issue 1849);
+/// Unsloth and Axolotl pack them. What is packed is a quarter of what is not.
+#[test]
+fn experts_are_packed_by_the_libraries_that_can() {
+    let catalog = catalog();
+    let weights = |model: &str, framework| {
+        let mut p = Project { model: model.into(), method: Method::QLora, framework, ..Project::default() };
+        (p.sequence, p.checkpointing) = (1024, Checkpointing::PerBlock);
+        let memory = enough_gpu::estimate::memory(&p, catalog.gpu("h100-sxm"), &catalog).unwrap();
+        memory.part(enough_gpu::estimate::Part::Weights).gib()
+    };
+    for (model, billions) in [("mixtral-8x7b", 46.7), ("qwen3-30b-a3b", 30.5)] {
+        let half = billions * 2e9 / 1024f64.powi(3);
+        assert!(weights(model, Framework::LlamaFactory) > 0.9 * half, "{model}");
+        for framework in [Framework::Unsloth, Framework::Axolotl] {
+            assert!(weights(model, framework) < 0.36 * half, "{model} {framework:?}");
+        }
+    }
+    let dense = |framework| weights("llama-3.1-8b", framework);
+    assert!((dense(Framework::LlamaFactory) - dense(Framework::Axolotl)).abs() < 0.1);
+}
+
 /// torchtune's own table: all weights of Llama-3.1-8B at batch 2 and 2,048 tokens in 18.9 GiB of an RTX 4090 (row L0126 of
 /// the measured cases), which transformers misses by more than a hundred.
 #[test]

@@ -29,6 +29,14 @@ fn language(framework: Framework, sharding: Sharding, count: u32) -> Project {
 }
 
 #[test]
+fn experts_are_packed_where_the_library_can() {
+    let project = Project { model: "qwen3-30b-a3b".to_owned(), ..language(Framework::Axolotl, Sharding::Auto, 1) };
+    assert!(text(&of(&project), "train.yaml").contains("quantize_moe_experts: true"));
+    let dense = language(Framework::Axolotl, Sharding::Auto, 1);
+    assert!(!text(&of(&dense), "train.yaml").contains("quantize_moe_experts"));
+}
+
+#[test]
 fn each_library_gets_its_files() {
     for (framework, sharding, count, files) in [
         (Framework::Transformers, Sharding::Auto, 1, &["run.sh", "train.py"][..]),

@@ -3,7 +3,7 @@
 //! Each library differs from plain Hugging Face code in a handful of decisions, read from its source or documentation.
 //! What a project leaves on "automatic" is decided here.
 
-use crate::catalog::{Gpu, Vendor};
+use crate::catalog::{Gpu, LanguageModel, Vendor};
 use crate::project::{
     Attention, BaseFormat, Checkpointing, Framework, Lora, LossKernel, Method, Objective, Optimizer, OptimizerImpl,
     Precision, Project, Runtime,
@@ -63,16 +63,22 @@ impl Stack {
             code: Code::default(),
         };
         // Adapters of denoisers, without k-bit preparation.
+        // Unsloth (unslothai/unsloth-zoo pull request 527) and Axolotl (`quantize_moe_experts`, March 2026) pack experts
+        // themselves.
+        let transformers = Code { plain_experts: true, ..Code::default() };
         let denoiser = Self { step: StepImpl::Foreach, kbit_prepare: false, own_kernels: true, ..huggingface };
         match framework {
             // LLaMA-Factory, Axolotl and ms-swift keep embedding and head in 16 bit.
-            Framework::LlamaFactory => Self { kbit_prepare: false, models_loss: true, ..huggingface },
+            Framework::LlamaFactory => {
+                Self { kbit_prepare: false, models_loss: true, code: transformers, ..huggingface }
+            }
             // It patched FlashAttention into transformers' models before those had it (`monkeypatch/llama_attn_hijack_flash.py`,
             // `flash_attention: true` of its examples).
             Framework::Axolotl => Self { kbit_prepare: false, own_kernels: true, models_loss: true, ..huggingface },
             // Its own default is `optim: adamw_torch` (swift/llm/utils/argument.py).
             Framework::MsSwift => {
-                Self { kbit_prepare: false, models_loss: true, step: StepImpl::Foreach, ..huggingface }
+                let code = transformers;
+                Self { kbit_prepare: false, models_loss: true, step: StepImpl::Foreach, code, ..huggingface }
             }
             // Unsloth: fused linear cross-entropy (cut cross-entropy), own kernels for MLP, norms and rotary embedding.
             Framework::Unsloth => {
@@ -149,7 +155,7 @@ impl Stack {
             // diffusers' scripts cast adapters to fp32 for fp16 only (`if args.mixed_precision == "fp16"`).
             Framework::Diffusers => Self { half_adapters: true, ..denoiser },
             Framework::AiToolkit | Framework::Ultralytics => denoiser,
-            Framework::Transformers => Self { models_loss: true, ..huggingface },
+            Framework::Transformers => Self { models_loss: true, code: transformers, ..huggingface },
         }
     }
 
@@ -161,7 +167,8 @@ impl Stack {
             let code = Code { fused_cross_entropy: true, converts_outputs: true, ..self.code };
             return Self { loss: Loss::NoUpcast, code, ..self };
         }
-        let code = Code { shifts_logits: self.models_loss, wide_assigner: true, ..self.code };
+        // Experts were `nn.Linear` layers before transformers 5.
+        let code = Code { shifts_logits: self.models_loss, wide_assigner: true, plain_experts: false, ..self.code };
         Self { code, ..self }
     }
 
@@ -333,6 +340,12 @@ fn compiles_loss(project: &Project) -> bool {
 
 const fn eight_bit(optimizer: Optimizer) -> bool {
     matches!(optimizer, Optimizer::AdamW8bit | Optimizer::PagedAdamW8bit)
+}
+
+/// Whether a quantized base has experts that its library leaves in 16 bit.
+pub fn leaves_experts(project: &Project, model: &LanguageModel) -> bool {
+    let stack = Stack::of(project.framework).at(project.runtime);
+    model.moe_experts > 0 && stack.code.plain_experts && quantization(project).is_some()
 }
 
 fn quantization(project: &Project) -> Option<Quantization> {

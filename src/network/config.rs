@@ -144,6 +144,9 @@ pub struct Code {
     /// The output head is quantized with the other linear layers (`BitsandbytesPrecision` of Lightning Fabric replaces
     /// every `nn.Linear`).
     pub quantizes_head: bool,
+    /// Experts are not quantized with the other layers: transformers 5 keeps all of a layer's in one 3-D parameter, and
+    /// bitsandbytes replaces `nn.Linear` alone (bitsandbytes issue 1849).
+    pub plain_experts: bool,
     /// 4-bit weights were fp16 when they were packed, so a product makes them fp16 and casts them to its own format
     /// (`_Linear4bit._quantize_weight` of Lightning Fabric; `Params4bit.cuda` of bitsandbytes up to 0.41).
     pub casts_dequantized: bool,

@@ -75,7 +75,8 @@ fn route(n: &mut Layers, style: &Style, x: Tensor, count: u64, active: u64) -> T
 fn grouped(n: &mut Layers, x: Tensor, experts: u64, out: u64) -> Tensor {
     let numel = experts.saturating_mul(out);
     let flops = 2.0 * x.numel() as f64 * out as f64;
-    let w = match n.config.quantization {
+    let quantization = n.config.quantization.filter(|_| !n.config.code.plain_experts);
+    let w = match quantization {
         Some(q) => {
             let whole = numel.saturating_mul(x.cols);
             let stored = match q {
@@ -88,7 +89,7 @@ fn grouped(n: &mut Layers, x: Tensor, experts: u64, out: u64) -> Tensor {
     };
     let x = n.b.cast(x, w.dtype);
     // One expert's matrix at a time is made 16-bit again.
-    let scratch = if n.config.quantization.is_some() { bytes(out.saturating_mul(x.cols), w.dtype) } else { 0 };
+    let scratch = if quantization.is_some() { bytes(out.saturating_mul(x.cols), w.dtype) } else { 0 };
     let saves = u8::from(w.grad) | u8::from(x.grad) << 1;
     let kernel = Kernel { saves, temp: scratch, back_temp: scratch, flops, ..Kernel::default() };
     n.b.fused(&[x, w], x.rows, out, x.dtype, kernel)

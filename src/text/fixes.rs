@@ -150,8 +150,8 @@ pub const fn fix_detail(kind: FixKind) -> Message {
         }
         FixKind::Library { .. } => {
             both!(
-                "同样的训练，它的内核更省，也不把 16 位的权重转成 fp32；脚本要改几行。",
-                "The same training: its kernels need less, and 16-bit weights are not cast to fp32. A few lines of the script change."
+                "同样的训练，它的内核更省，不把 16 位的权重转成 fp32，专家层也压成 4 位；脚本要改几行。",
+                "The same training: its kernels need less, 16-bit weights are not cast to fp32, and experts are packed too. A few lines of the script change."
             )
         }
         FixKind::QuantizedBase => both!("不训练的底座用 8 位存。", "The frozen base is held in 8 bit."),

@@ -3,6 +3,7 @@
 use super::numbers::{counted, percent, whole};
 use super::{Lang, Message, both, say};
 use crate::catalog::{Architecture, Catalog};
+use crate::estimate::stack::leaves_experts;
 use crate::estimate::{EstimateMethod, MemoryEstimate, Moment, Part};
 use crate::project::{Method, Project};
 use crate::units::{Bytes, sort};
@@ -120,6 +121,13 @@ fn reason(lang: Lang, part: Part, project: &Project, memory: &MemoryEstimate, ca
     match part {
         Part::Weights => {
             let frozen = project.method.is_adapter();
+            if model.and_then(|m| m.language()).is_some_and(|m| leaves_experts(project, m)) {
+                return say!(
+                    lang,
+                    "这个框架现在的版本压不了混合专家里的专家层：底座大半还是 16 位。Unsloth、Axolotl 能压。",
+                    "This library cannot pack a mixture's experts at present, so most of the base stays in 16 bit. Unsloth and Axolotl can."
+                );
+            }
             match (params, frozen) {
                 (Some(n), true) => say!(
                     lang,

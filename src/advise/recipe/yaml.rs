@@ -165,8 +165,12 @@ pub(super) fn axolotl(job: &Job<'_>) -> Recipe {
             None => out.pair("lora_target_linear", true),
         };
     }
-    out.pair("load_in_4bit", job.four_bit())
-        .line("datasets:")
+    out.pair("load_in_4bit", job.four_bit());
+    if job.four_bit() && job.model.language().is_some_and(|m| m.moe_experts > 0) {
+        // Without it experts stay in 16 bit (Axolotl's README, March 2026).
+        out.pair("quantize_moe_experts", true);
+    }
+    out.line("datasets:")
         .pair("  - path", "my_data.jsonl")
         .pair("    ds_type", "json")
         .pair("    type", if p.objective == Objective::Likelihood { "alpaca" } else { "chatml.intel" })
