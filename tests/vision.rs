@@ -224,3 +224,45 @@ fn regnets_have_their_sizes() {
         assert!(off.abs() < 0.005, "{}: {ours}", model.id);
     }
 }
+
+#[test]
+fn attention_in_windows_and_grids() {
+    // timm 1.0.31, 4 pictures of 224 pixels (256 for the second version of Swin): autocast to bf16 or not, parameters, peak in MiB with AdamW (foreach).
+    let cases = [
+        ("maxvit-t", 224, false, 30_916_528, 1540.87),
+        ("maxvit-t", 224, true, 30_916_528, 1033.71),
+        ("swinv2-t", 256, false, 28_347_154, 1051.25),
+        ("swinv2-t", 256, true, 28_347_154, 836.47),
+    ];
+    traced(&cases, 4);
+}
+
+/// Programs against traced steps of AdamW.
+fn traced(cases: &[(&str, u64, bool, u64, f64)], batch: u64) {
+    let mut off = String::new();
+    for &(id, side, half, parameters, peak) in cases {
+        let config = StepConfig {
+            autocast: half.then_some(Dtype::Bf16),
+            optimizer: Optimizer::AdamW,
+            attention: AttentionKernel::Flash,
+            ..config(batch, false)
+        };
+        let program = vision(id, Pictures::square(side), &config).unwrap_or_else(|| panic!("{id}"));
+        let got = run(&program, &config, Walk::Full);
+        let ours = got.peak.mib();
+        println!(
+            "{id} half {half}: {} parameters, {ours:.2} MiB, {:+.2} % ({:?}, end of forward {:.2})",
+            program.parameters(),
+            (ours / peak - 1.0) * 100.0,
+            got.phase,
+            got.forward_end.mib()
+        );
+        if program.parameters() != parameters || (ours / peak - 1.0).abs() > 0.02 {
+            off += &format!(
+                "{id} half {half}: {} of {parameters} parameters, {ours:.2} of {peak} MiB\n",
+                program.parameters()
+            );
+        }
+    }
+    assert!(off.is_empty(), "{off}");
+}

@@ -137,14 +137,14 @@ fn timm(name: &str) -> Option<String> {
     let mut id = match family {
         "mobilenetv2" | "mobilenetv3" | "mobilenetv4" => family.replace("netv", "net-v"),
         "swinv2" | "swin" | "vit" | "deit" | "deit3" | "beit" | "beitv2" | "eva02" | "mixer" | "efficientnet"
-        | "efficientnetv2" | "convnext" | "convnextv2" | "densenet" | "ghostnet" => family.to_owned(),
+        | "efficientnetv2" | "maxvit" | "convnext" | "convnextv2" | "densenet" | "ghostnet" => family.to_owned(),
         _ => return None,
     };
     let short = !family.starts_with("convnext") && !family.starts_with("mobilenet");
     for word in words {
         let known = match word {
             "tiny" if short => {
-                if family.starts_with("swin") {
+                if family.starts_with("swin") || family == "maxvit" {
                     "t"
                 } else {
                     "ti"
@@ -165,7 +165,7 @@ fn timm(name: &str) -> Option<String> {
             "224" | "256" | "384" | "512" | "100" | "window7" | "window8" | "window12" | "window16" | "patch4" => {
                 continue;
             }
-            "in1k" | "in21k" | "in22k" | "ft" | "ns" | "ap" | "dist" | "augreg" => continue,
+            "tf" | "in1k" | "in21k" | "in22k" | "ft" | "ns" | "ap" | "dist" | "augreg" => continue,
             _ => word.strip_prefix("patch").unwrap_or(word),
         };
         // `mixer_b16`, `vit_b16`: size and patch in one word.

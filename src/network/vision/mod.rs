@@ -4,6 +4,7 @@ mod clip;
 mod dense;
 mod detection;
 mod inception;
+mod maxvit;
 mod mixer;
 mod mobile;
 mod next;
@@ -14,6 +15,7 @@ mod sam;
 mod segmentation;
 mod ssd;
 mod swin;
+mod swin_two;
 mod vit;
 mod yolo;
 
@@ -118,6 +120,13 @@ pub fn vision(id: &str, pictures: Pictures, config: &StepConfig) -> Option<Progr
             let x = n.pictures(3, pictures);
             let features = swin::features(&mut n, x, &net);
             classifier(&mut n, features, classes);
+        } else if let Some(net) = swin_two::network(id) {
+            let x = n.pictures(3, pictures);
+            let features = swin_two::features(&mut n, x, &net);
+            classifier(&mut n, features, classes);
+        } else if let Some(net) = maxvit::network(id) {
+            let x = n.pictures(3, pictures);
+            maxvit::write(&mut n, x, &net, classes);
         } else if let Some(net) = mixer::network(id) {
             let x = n.pictures(3, pictures);
             mixer::write(&mut n, x, net, classes);
