@@ -5,6 +5,7 @@ use enough_gpu::catalog::Catalog;
 use enough_gpu::network::vision::{Pictures, vision};
 use enough_gpu::project::{Checkpointing, Optimizer};
 use enough_gpu::step::{AttentionKernel, Code, Dtype, Loss, Shards, StepConfig, StepImpl, Task, Trained, Walk, run};
+use std::fmt::Write as _;
 
 fn config(batch: u64, half: bool) -> StepConfig {
     StepConfig {
@@ -237,6 +238,22 @@ fn attention_in_windows_and_grids() {
     traced(&cases, 4);
 }
 
+#[test]
+fn pretraining_and_restoring() {
+    // transformers 5.24.0, 64 pictures of 224 pixels; BasicSR's network, 4 pictures of 128 pixels.
+    let cases = [
+        ("mae-b", 224, false, 111_907_840, 6659.41),
+        ("mae-b", 224, true, 111_907_840, 5015.07),
+        ("siglip-b-16", 224, false, 203_155_970, 11956.48),
+        ("siglip-b-16", 224, true, 203_155_970, 8738.25),
+    ];
+    traced(&cases, 64);
+    traced(
+        &[("esrgan-rrdbnet-x4", 128, false, 16_697_987, 1109.26), ("esrgan-rrdbnet-x4", 128, true, 16_697_987, 682.60)],
+        4,
+    );
+}
+
 /// Programs against traced steps of AdamW.
 fn traced(cases: &[(&str, u64, bool, u64, f64)], batch: u64) {
     let mut off = String::new();
@@ -258,8 +275,9 @@ fn traced(cases: &[(&str, u64, bool, u64, f64)], batch: u64) {
             got.forward_end.mib()
         );
         if program.parameters() != parameters || (ours / peak - 1.0).abs() > 0.02 {
-            off += &format!(
-                "{id} half {half}: {} of {parameters} parameters, {ours:.2} of {peak} MiB\n",
+            let _ = writeln!(
+                off,
+                "{id} half {half}: {} of {parameters} parameters, {ours:.2} of {peak} MiB",
                 program.parameters()
             );
         }

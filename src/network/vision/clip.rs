@@ -55,7 +55,7 @@ pub(super) fn write(n: &mut Layers, id: &str, pictures: Pictures) -> Option<()> 
 }
 
 /// Divided by its length.
-fn normalized(n: &mut Layers, t: Tensor) -> Tensor {
+pub(super) fn normalized(n: &mut Layers, t: Tensor) -> Tensor {
     let square = n.b.pow(t);
     let length = n.b.mean(square);
     n.b.mul(t, length)

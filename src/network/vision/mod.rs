@@ -4,6 +4,7 @@ mod clip;
 mod dense;
 mod detection;
 mod inception;
+mod masked;
 mod maxvit;
 mod mixer;
 mod mobile;
@@ -11,8 +12,10 @@ mod next;
 mod plain;
 mod regnet;
 mod residual;
+mod restore;
 mod sam;
 mod segmentation;
+mod siglip;
 mod ssd;
 mod swin;
 mod swin_two;
@@ -93,6 +96,9 @@ pub fn vision(id: &str, pictures: Pictures, config: &StepConfig) -> Option<Progr
         inception::write,
         sam::write,
         clip::write,
+        siglip::write,
+        masked::write,
+        restore::write,
     ];
     let written = whole.iter().find_map(|write| write(&mut n, id, pictures)).or_else(|| {
         let classes = pictures.classes_or(1000);
