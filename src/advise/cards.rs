@@ -1,15 +1,16 @@
 //! Every card and count on which the run could go, ranked by what a person wants: that it fits, that it costs little,
 //! that it can be had, that it is soon done.
 
-use super::engine::{Memo, accumulation};
+use super::engine::{Memo, accumulation, on};
 use super::money::{Offers, buy};
+use super::plans::Plan;
 use super::terms::{SET_UP_H, Terms};
 use super::warnings::{bar, lacks_bf16, warnings};
 use super::{CardChoice, CardWarning, Pick};
 use crate::catalog::{Catalog, Gpu, GpuFamily, Vendor};
 use crate::estimate::CARDS_PER_MACHINE;
 use crate::estimate::time::{has_fast_link, has_flash};
-use crate::project::Project;
+use crate::project::{Project, Sharding};
 use crate::units::sort;
 use std::cmp::Ordering;
 
@@ -21,13 +22,25 @@ const SOON_H: f64 = 2.0;
 const LONG_H: f64 = 24.0 * 45.0;
 /// Longest run that is a plan: three months.
 pub(super) const LONGEST_H: f64 = 24.0 * 90.0;
-/// Waits within this factor are the same to a person.
-const AS_GOOD_AS: f64 = 1.1;
 /// Entries of the short list beside the picks.
 const SHORT_LIST: usize = 5;
 
-/// All choices, ranked.
-pub(super) fn cards(memo: &Memo<'_>, project: &Project, catalog: &Catalog) -> Vec<CardChoice> {
+/// The project on a choice of cards, set as the choice was worked out.
+pub fn on_choice(project: &Project, choice: &CardChoice, catalog: &Catalog) -> Option<Project> {
+    let gpu = catalog.gpu(choice.gpu)?;
+    // On one machine "automatic" comes to the way of the choice; over several fewer ways are worth a look.
+    let sharding = if choice.count <= CARDS_PER_MACHINE { Sharding::Auto } else { choice.sharding };
+    let same = project.hardware.gpu == gpu.id && project.hardware.count == choice.count;
+    Some(on(project, gpu, choice.count, if same { project.hardware.sharding } else { sharding }))
+}
+
+/// All choices, the best first. `own` is the project settled on the person's own cards.
+pub(super) fn ranked(
+    memo: &Memo<'_>,
+    project: &Project,
+    catalog: &Catalog,
+    own_cards: Option<(&Gpu, &Project)>,
+) -> Vec<Ranked> {
     let terms = Terms::of(project);
     let offers = Offers::new(catalog, &terms);
     let own = project.accumulation as f64 * f64::from(project.hardware.count.max(1));
@@ -39,7 +52,8 @@ pub(super) fn cards(memo: &Memo<'_>, project: &Project, catalog: &Catalog) -> Ve
         let mut count = 1;
         let mut half: Option<CardChoice> = None;
         loop {
-            let choice = choice(memo, project, gpu, count, &offers, &terms);
+            let there = own_cards.filter(|(own, there)| own.id == gpu.id && there.hardware.count == count);
+            let choice = choice(memo, project, gpu, count, there.map(|(_, there)| there), (&offers, &terms));
             let hopeless = half.as_ref().zip(choice.as_ref()).is_some_and(|(half, choice)| is_hopeless(half, choice));
             let more = !hopeless && count * 2 <= most(gpu) && choice.as_ref().is_none_or(wants_more);
             half = choice.clone().filter(|c| !c.fits);
@@ -57,8 +71,22 @@ pub(super) fn cards(memo: &Memo<'_>, project: &Project, catalog: &Catalog) -> Ve
             count *= 2;
         }
     }
-    rank(&mut choices);
-    choices.into_iter().map(|r| r.choice).collect()
+    sort(&mut choices, Ranked::order);
+    choices
+}
+
+/// The list as it is shown: picks first. They are those of the plans, so that a card has one name on the whole page.
+pub(super) fn cards(mut ranked: Vec<Ranked>, rentals: &[(Pick, Plan)]) -> Vec<CardChoice> {
+    for (pick, plan) in rentals {
+        let same = ranked.iter_mut().find(|r| (r.choice.gpu, r.choice.count) == (plan.gpu, plan.count));
+        if let Some(r) = same.filter(|r| r.choice.pick.is_none()) {
+            r.choice.pick = Some(*pick);
+        }
+    }
+    mark_overpriced(&mut ranked);
+    short_list(&mut ranked);
+    sort(&mut ranked, |a, b| place(&a.choice).cmp(&place(&b.choice)).then_with(|| a.order(b)));
+    ranked.into_iter().map(|r| r.choice).collect()
 }
 
 fn choice(
@@ -66,10 +94,14 @@ fn choice(
     project: &Project,
     gpu: &Gpu,
     count: u32,
-    offers: &Offers<'_>,
-    terms: &Terms<'_>,
+    own: Option<&Project>,
+    (offers, terms): (&Offers<'_>, &Terms<'_>),
 ) -> Option<CardChoice> {
-    let (sharding, need) = memo.share(gpu, count)?;
+    let (sharding, need) = match own {
+        // As the person set it: what the answer says of it.
+        Some(there) => (there.hardware.sharding, memo.need_of(there, gpu)?),
+        None => memo.share(gpu, count)?,
+    };
     let time = memo.time(gpu, count, sharding);
     let hours = time.map(|t| t.run.hours());
     Some(CardChoice {
@@ -136,8 +168,8 @@ fn buy_price(choice: &CardChoice) -> f64 {
 }
 
 /// A choice with what its rank depends on.
-struct Ranked {
-    choice: CardChoice,
+pub(super) struct Ranked {
+    pub(super) choice: CardChoice,
     /// Current software runs on it, and somebody stands behind it.
     mainstream: bool,
     /// It runs CUDA, for which recipes are written first.
@@ -191,30 +223,6 @@ pub(super) fn is_mainstream(project: &Project, gpu: &Gpu) -> bool {
         CardWarning::NoBf16,
     ];
     warnings(project, gpu, 1, None).iter().all(|w| !stops.contains(w))
-}
-
-fn rank(ranked: &mut Vec<Ranked>) {
-    sort(ranked, Ranked::order);
-    let candidates = || ranked.iter().enumerate().filter(|(_, r)| r.is_candidate());
-    let least =
-        |key: &dyn Fn(&Ranked) -> f64| candidates().min_by(|a, b| key(a.1).total_cmp(&key(b.1))).map(|(i, _)| i);
-    let price = |r: &Ranked| cost(&r.choice).unwrap_or(f64::INFINITY);
-    let cheapest = least(&|r| price(r) * r.trouble().sqrt());
-    let balanced = least(&|r| price(r) * wait(&r.choice) * r.trouble());
-    // Nobody pays double to wait three minutes less: of all that are as good as the fastest, the cheapest.
-    let shortest = candidates().map(|(_, r)| wait(&r.choice)).fold(f64::INFINITY, f64::min);
-    let fastest = least(&|r| if wait(&r.choice) <= shortest * AS_GOOD_AS { price(r) } else { f64::INFINITY });
-    let picks = [(cheapest, Pick::Cheapest), (balanced, Pick::Balanced), (fastest, Pick::Fastest)];
-    for (index, pick) in picks {
-        if let Some(r) = index.and_then(|i| ranked.get_mut(i))
-            && r.choice.pick.is_none()
-        {
-            r.choice.pick = Some(pick);
-        }
-    }
-    mark_overpriced(ranked);
-    short_list(ranked);
-    sort(ranked, |a, b| place(&a.choice).cmp(&place(&b.choice)).then_with(|| a.order(b)));
 }
 
 /// Marks rentals that no one should take: for no more an hour another does the run in half the time. A lone old offer is

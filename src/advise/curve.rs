@@ -2,6 +2,7 @@
 
 use super::money::{Offers, buy};
 use super::terms::{Terms, can_own, resale_share};
+use super::{Advice, Pick};
 use crate::catalog::{Catalog, Gpu};
 use crate::project::Project;
 use crate::units::Money;
@@ -84,6 +85,30 @@ impl RentOrBuy {
             a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1))
         })
     }
+}
+
+/// The cards of which most people would ask whether to rent or buy them: the person's own if the run goes there, else
+/// what the picks speak of, else the first of the list that can be had either way. `None` where the run fits nothing that
+/// a person can own.
+pub fn usual_purchase(project: &Project, advice: &Advice, catalog: &Catalog) -> Option<(&'static str, u32)> {
+    let own = advice.cards.iter().filter(|c| c.gpu == project.hardware.gpu && c.count == project.hardware.count);
+    let own = own.filter(|c| (c.fits || c.tight) && advice.capacity.is_some()).map(|c| (c.gpu, c.count));
+    let pick = |which| advice.plans.picks.iter().find(move |(pick, _)| *pick == which);
+    let picks = [Pick::Balanced, Pick::Cheapest, Pick::Fastest].into_iter().filter_map(pick);
+    let picks = picks.map(|(_, plan)| (plan.gpu, plan.count));
+    let fitting = advice.cards.iter().filter(|c| c.fits).map(|c| (c.gpu, c.count));
+    let terms = Terms::of(project);
+    let offers = Offers::new(catalog, &terms);
+    own.chain(picks).chain(fitting).find(|(id, count)| {
+        let sold = |gpu: &&Gpu| can_own(gpu, *count) && buy(gpu, *count, &terms).is_some();
+        catalog.gpu(id).filter(sold).is_some_and(|gpu| offers.rent(gpu, *count, None).is_some())
+    })
+}
+
+/// As many of a card as the run takes, where a person can own so many; else one.
+pub fn owned_count(gpu: &Gpu, advice: &Advice) -> u32 {
+    let fitting = advice.cards.iter().filter(|c| c.gpu == gpu.id && c.fits).map(|c| c.count);
+    fitting.min().filter(|count| can_own(gpu, *count)).unwrap_or(1)
 }
 
 /// What `count` of a card cost by the hour and by the piece; `None` where they are not both rented out and sold.

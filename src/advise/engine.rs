@@ -158,6 +158,12 @@ impl<'a> Memo<'a> {
 
     /// What each of `count` cards needs for the project itself.
     pub(super) fn need(&self, gpu: &Gpu, count: u32, sharding: Sharding) -> Option<Need> {
+        let hardware = &self.project.hardware;
+        if hardware.desktop && hardware.gpu == gpu.id {
+            // Only this card shows a screen.
+            let there = on(self.project, gpu, count, sharding);
+            return self.known(gpu, count, sharding, Some(&there), || there.clone());
+        }
         self.known(gpu, count, sharding, None, || on(self.project, gpu, count, sharding))
     }
 

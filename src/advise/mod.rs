@@ -3,6 +3,7 @@
 //! [`advise`] is a pure function of the project and the catalog. Everything it says about a changed project was found by
 //! estimating the changed project.
 
+mod beside;
 mod cards;
 mod changes;
 mod compare;
@@ -35,9 +36,11 @@ mod warnings;
 #[cfg(test)]
 mod tests;
 
+pub use beside::AtHome;
+pub use cards::on_choice;
 pub use changes::Changes;
 pub use compare::{Against, Cooling, Growth, Side, growth, side_by_side, usual_sides, why_not};
-pub use curve::{CostPoint, Purchase, RentOrBuy, rent_or_buy};
+pub use curve::{CostPoint, Purchase, RentOrBuy, owned_count, rent_or_buy, usual_purchase};
 pub use facts::*;
 pub use helps::{FitPlan, Fix, FixKind, QualityRisk};
 pub use money::usual_price;
@@ -124,7 +127,7 @@ fn advise_with(engine: &dyn Engine, project: &Project, catalog: &Catalog) -> Res
     let out_of_memory = gpu
         .filter(|g| Need::of(&memory).card > g.usable)
         .map(|g| verdict::out_of_memory(&settled, &memory, g.usable, catalog));
-    let cards = cards::cards(&memo, project, catalog);
+    let ranked = cards::ranked(&memo, project, catalog, gpu.map(|gpu| (gpu, &settled)));
     let free = free::free(&memo, project, catalog);
     let own = gpu.filter(|_| fits).zip(time).map(|(gpu, time)| (gpu, count, time.run.hours()));
     let changed = gpu.zip(make_it_fit.as_ref());
@@ -132,8 +135,9 @@ fn advise_with(engine: &dyn Engine, project: &Project, catalog: &Catalog) -> Res
         let time = memo.time_of(&plan.project, gpu)?;
         Some((gpu, plan.project.hardware.count, time.run.hours()))
     });
-    let given = plans::Given { cards: &cards, free: &free, own, own_changed, hours_on_cpu: cpu_does_it };
+    let given = plans::Given { cards: &ranked, free: &free, own, own_changed, hours_on_cpu: cpu_does_it };
     let plans = plans::plans(project, catalog, &given);
+    let cards = cards::cards(ranked, &plans.rentals);
     Ok(Advice {
         verdict,
         capacity: gpu.map(|g| g.usable),

@@ -1,7 +1,8 @@
 //! Every way to get the run done (own, free, rented, bought; every card and count), and which of them are worth a look:
 //! the front of time against money, three picks, what a budget buys.
 
-use super::cards::{LONGEST_H, is_mainstream};
+use super::beside::{AtHome, nearly, purchase, rentals};
+use super::cards::{LONGEST_H, Ranked, is_mainstream};
 use super::terms::{SET_UP_H, Terms, can_own, resale_share};
 use super::{CardChoice, FreeChoice, Pick};
 use crate::catalog::{Catalog, Gpu, Vendor};
@@ -12,7 +13,7 @@ use crate::units::{Money, sort};
 /// A card that is bought comes by post: two days. A judgement.
 const DELIVERY_H: f64 = 48.0;
 /// Waits within this factor are the same to a person.
-const AS_GOOD_AS: f64 = 1.1;
+pub(super) const AS_GOOD_AS: f64 = 1.1;
 /// Amounts within this factor, or within a dollar, are the same to a person.
 const AS_CHEAP_AS: f64 = 1.05;
 const A_DOLLAR: Money = Money::usd(1.0);
@@ -81,7 +82,7 @@ pub struct StepUp {
     pub from: Plan,
     /// The next faster.
     pub to: Plan,
-    /// Cost over cost, less one (2.0 = 200 % dearer); `None` from nothing.
+    /// Cost over cost, less one (2.0 = 200 % dearer); `None` from nothing, or from what takes power alone.
     pub dearer: Option<f64>,
     /// Share of the wait that is saved.
     pub quicker: f64,
@@ -123,19 +124,28 @@ pub struct Plans {
     pub others: Vec<Plan>,
     /// Cheapest, balanced, fastest; where the money is limited, of what it is enough for.
     pub picks: Vec<(Pick, Plan)>,
+    /// The person's own cards, where the run fits there and no pick names them.
+    pub at_home: Option<AtHome>,
+    /// The picks among what is rented by the hour and not taken away: those above where they are such, else the best of
+    /// the kind.
+    pub rentals: Vec<(Pick, Plan)>,
     /// What costs less than the pick that is called the cheapest: about as much, but more trouble or a longer wait.
     pub cheaper: Option<Plan>,
     /// A rental that costs less than the pick that is called the cheapest, and why it is not counted.
     pub left_out: Option<LeftOut>,
     /// What the budget buys, where one is given.
     pub afford: Option<Afford>,
+    /// A pick that is done hardly later than the soonest that the budget buys, and costs less.
+    pub nearly: Option<Plan>,
+    /// The card to buy for the budget on which the run is soonest done, of one that is enough for it alone where there is.
+    pub purchase: Option<Plan>,
     /// The next faster plan after the balanced one.
     pub step_up: Option<StepUp>,
 }
 
 /// What the plans are made of.
 pub(super) struct Given<'a> {
-    pub(super) cards: &'a [CardChoice],
+    pub(super) cards: &'a [Ranked],
     pub(super) free: &'a [FreeChoice],
     /// The person's own card, if the run fits: how many, and hours.
     pub(super) own: Option<(&'a Gpu, u32, f64)>,
@@ -147,12 +157,13 @@ pub(super) struct Given<'a> {
 /// All plans, and those worth a look.
 pub(super) fn plans(project: &Project, catalog: &Catalog, given: &Given<'_>) -> Plans {
     let terms = Terms::of(project);
-    let mut all = at_home(&terms, catalog, given);
+    let mut all = without_rent(&terms, catalog, given);
     // Offers in another currency only where there is nothing else that ends in time.
     let ends = |c: &CardChoice| c.time.is_some_and(|t| t.run.hours() + SET_UP_H <= LONGEST_H);
-    let foreign = !given.cards.iter().any(|c| c.fits && ends(c) && c.rent.is_some_and(|r| !r.converted));
+    let cards = || given.cards.iter().map(|ranked| &ranked.choice);
+    let foreign = !cards().any(|c| c.fits && ends(c) && c.rent.is_some_and(|r| !r.converted));
     let mut others: Vec<Plan> = Vec::new();
-    for choice in given.cards.iter().filter(|c| c.fits) {
+    for choice in cards().filter(|c| c.fits) {
         let Some(gpu) = catalog.gpu(choice.gpu).filter(|g| is_mainstream(project, g)) else { continue };
         let start = all.len();
         elsewhere(&terms, gpu, choice, foreign, &mut all);
@@ -174,6 +185,7 @@ pub(super) fn plans(project: &Project, catalog: &Catalog, given: &Given<'_>) -> 
         (Afford::TooLittle(_), Some(plan)) => Afford::OnOwnCard(plan),
         _ => found,
     });
+    let purchase = limit.and_then(|limit| purchase(&all, limit));
     if let (Some(Afford::Soonest(_)), Some(limit)) = (afford, limit) {
         all.retain(|p| p.outlay.amount <= limit);
     }
@@ -185,9 +197,17 @@ pub(super) fn plans(project: &Project, catalog: &Catalog, given: &Given<'_>) -> 
         cheapest.and_then(|(_, p)| left_out(&terms, project, catalog, given.cards, (foreign, p.cost.amount)));
     let balanced = picks.iter().find(|(pick, _)| *pick == Pick::Balanced).or(picks.first()).map(|(_, plan)| *plan);
     // A card that is shown as a pick already is no news.
-    let shown = |p: &Plan| picks.iter().any(|(_, pick)| (pick.gpu, pick.count) == (p.gpu, p.count));
-    let step_up = balanced.and_then(|from| step_up(from, &front)).filter(|step| !shown(&step.to));
-    Plans { front, others, picks, cheaper, left_out, afford, step_up }
+    let soonest = afford.and_then(|a| if let Afford::Soonest(plan) = a { Some(plan) } else { None });
+    let shown = picks.iter().map(|(_, pick)| *pick).chain(soonest);
+    let shown = |p: &Plan| shown.clone().any(|pick| (pick.gpu, pick.count) == (p.gpu, p.count));
+    let within = |p: &Plan| limit.is_none_or(|limit| p.outlay.amount <= limit);
+    let step_up = balanced.and_then(|from| step_up(from, &front)).filter(|step| !shown(&step.to) && within(&step.to));
+    let nearly = soonest.and_then(|soonest| nearly(&soonest, &picks));
+    let own = [(given.own, false), (given.own_changed, true)];
+    let mut own = own.into_iter().filter_map(|(own, changed)| Some(AtHome { plan: own_card(&terms, own?), changed }));
+    let at_home = own.next().filter(|_| !picks.iter().any(|(_, plan)| plan.way == Way::Own));
+    let rentals = rentals(&picks, &all, dollar, catalog);
+    Plans { front, others, picks, at_home, rentals, cheaper, left_out, afford, nearly, purchase, step_up }
 }
 
 /// The cheapest rental below `cost` among those that are no plans.
@@ -195,11 +215,11 @@ fn left_out(
     terms: &Terms<'_>,
     project: &Project,
     catalog: &Catalog,
-    cards: &[CardChoice],
+    cards: &[Ranked],
     (foreign, cost): (bool, f64),
 ) -> Option<LeftOut> {
     let mut found: Vec<LeftOut> = Vec::new();
-    for choice in cards.iter().filter(|c| c.fits) {
+    for choice in cards.iter().map(|ranked| &ranked.choice).filter(|c| c.fits) {
         let (Some(gpu), Some(rent)) = (catalog.gpu(choice.gpu), choice.rent) else { continue };
         let abroad = rent.converted && !foreign;
         if !abroad && is_mainstream(project, gpu) {
@@ -236,7 +256,7 @@ fn own_card(terms: &Terms<'_>, (gpu, count, hours): (&Gpu, u32, f64)) -> Plan {
 }
 
 /// What costs no rent: processor, own card, free notebooks.
-fn at_home(terms: &Terms<'_>, catalog: &Catalog, given: &Given<'_>) -> Vec<Plan> {
+fn without_rent(terms: &Terms<'_>, catalog: &Catalog, given: &Given<'_>) -> Vec<Plan> {
     let plain = |way, gpu, count, hours, cost| plain(terms, way, gpu, count, hours, cost);
     let mut found = Vec::new();
     if let Some(hours) = given.hours_on_cpu {
@@ -321,13 +341,12 @@ fn afford(all: &[Plan], limit: f64) -> Option<Afford> {
         a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1))
     });
     let amount = |a: &&Plan, b: &&Plan| a.outlay.amount.total_cmp(&b.outlay.amount);
-    // What stands at home takes no money but that of the power.
-    let home = || all.iter().filter(|p| matches!(p.way, Way::Own | Way::Processor)).min_by(amount);
+    let home = || all.iter().filter(|p| at_home(p)).min_by(amount);
     let least = || home().or_else(|| all.iter().min_by(amount));
     soonest.map(|p| Afford::Soonest(*p)).or_else(|| least().map(|p| Afford::TooLittle(*p)))
 }
 
-fn picks(all: &[Plan], dollar: f64, catalog: &Catalog) -> Vec<(Pick, Plan)> {
+pub(super) fn picks(all: &[Plan], dollar: f64, catalog: &Catalog) -> Vec<(Pick, Plan)> {
     let pick = |key: &dyn Fn(&Plan) -> f64| {
         let finite = all.iter().filter(|p| key(p).is_finite());
         finite.min_by(|a, b| key(a).total_cmp(&key(b))).copied()
@@ -338,7 +357,6 @@ fn picks(all: &[Plan], dollar: f64, catalog: &Catalog) -> Vec<(Pick, Plan)> {
     let only = |yes: bool, value: f64| if yes { value } else { f64::INFINITY };
     // Of all that cost about the least, the one that is done soonest with the least trouble. Nobody signs up anywhere
     // to save a dollar's worth of electricity.
-    let at_home = |p: &Plan| matches!(p.way, Way::Processor | Way::Own);
     let cheap = |p: &Plan| p.cost.amount <= least * AS_CHEAP_AS || (at_home(p) && p.cost.amount <= least + dollar);
     let cheapest = pick(&|p| only(cheap(p), p.wait * trouble(p)));
     // Less trouble is worth something, but no pick stands beside another that is both cheaper and sooner.
@@ -356,6 +374,11 @@ fn picks(all: &[Plan], dollar: f64, catalog: &Catalog) -> Vec<(Pick, Plan)> {
         found.extend(new.map(|plan| (pick, plan)));
     }
     found
+}
+
+/// What stands at home takes nothing but power.
+fn at_home(plan: &Plan) -> bool {
+    matches!(plan.way, Way::Processor | Way::Own)
 }
 
 /// Costs no more, takes no longer, and is better in one of the two.
@@ -378,7 +401,8 @@ fn trouble(plan: &Plan, catalog: &Catalog) -> f64 {
     1.0 + 0.2 * f64::from(plan.count.max(1)).log2() + if cuda { 0.0 } else { 0.4 } + way
 }
 
-/// The next faster plan of the front, and what it costs more.
+/// The next faster plan of the front, and what it costs more. A bill for power is no price that a rent could be so many
+/// per cent above.
 fn step_up(from: Plan, front: &[Plan]) -> Option<StepUp> {
     // As cheap and sooner, but more trouble: that is no price for the time.
     let dearer = |p: &Plan| p.cost.amount > from.cost.amount * AS_CHEAP_AS;
@@ -386,7 +410,7 @@ fn step_up(from: Plan, front: &[Plan]) -> Option<StepUp> {
     Some(StepUp {
         from,
         to,
-        dearer: (from.cost.amount > 0.0).then(|| to.cost.amount / from.cost.amount - 1.0),
+        dearer: (from.cost.amount > 0.0 && !at_home(&from)).then(|| to.cost.amount / from.cost.amount - 1.0),
         quicker: 1.0 - to.wait / from.wait,
     })
 }

@@ -109,6 +109,7 @@ messages! {
     BUY_NEW = "新", "new";
     BUY_USED = "二手", "used";
     CHOOSE = "选这张", "Choose";
+    AT_HOME = "手头的", "Yours";
     CHOSEN = "已选", "Chosen";
     ALL_CARDS = "看全部显卡", "Show all cards";
     FEWER_CARDS = "只看常见的", "Only the usual ones";
@@ -128,8 +129,8 @@ messages! {
     AXIS_HOURS = "用了多少小时", "Hours of use";
     CURVE = "租还是买", "Rent or buy";
     CURVE_CARD = "看哪张卡", "Card";
-    CURVE_NONE = "这张卡要么没人出租，要么买不到单卡，画不出曲线。",
-        "This card is either not rented out or not sold on its own: there is no curve.";
+    CURVE_NONE = "这张卡要么没人出租，要么买不到单卡，画不出曲线；能跑这个项目的卡里没有能自己装的，就只能租。",
+        "This card is either not rented out or not sold on its own: there is no curve. Where no card that holds this project can be owned, rent.";
     LINE_RENT = "租", "rented";
     LINE_NEW = "买新卡", "bought new";
     LINE_USED = "买二手", "bought used";

@@ -5,6 +5,7 @@
 //! languages together, so that a missing translation does not compile.
 
 mod answer;
+mod beside;
 mod cards;
 mod choices;
 mod compare;
@@ -27,6 +28,7 @@ pub mod several;
 pub mod share;
 
 pub use answer::{Answer, Tone, answer, cannot_estimate};
+pub use beside::{at_home, beside_afford};
 pub use cards::{
     accelerator_family, buy, buy_over, dated, free_card, free_choice, free_limits, pick, preset_group, rent, rent_over,
     rental_pick, restriction, warning, warning_detail,

@@ -49,7 +49,7 @@ pub fn plan_way(lang: Lang, plan: &Plan) -> String {
 }
 
 /// A plan as something to do, inside a sentence.
-fn plan_doing(lang: Lang, plan: &Plan, catalog: &Catalog) -> String {
+pub(super) fn plan_doing(lang: Lang, plan: &Plan, catalog: &Catalog) -> String {
     let card = plan_card(lang, plan, catalog);
     let who = before(lang, provider(lang, plan.who));
     let at = provider(lang, plan.who);
@@ -233,6 +233,13 @@ pub fn step_up(lang: Lang, step: &StepUp, catalog: &Catalog) -> String {
     let quicker = percent(step.quicker);
     let Some(dearer) = step.dearer else {
         let cost = money(lang, step.to.cost, step.to.rough);
+        if step.from.cost.amount > 0.0 {
+            return say!(
+                lang,
+                "从{from}再往上一档是 {name}（{way}）：不再是只付电费，要花 {cost}，早 {quicker}。",
+                "One step up from {from}, {name} ({way}): no longer power alone but {cost}, {quicker} sooner."
+            );
+        }
         return say!(
             lang,
             "从{from}再往上一档是 {name}（{way}）：从不花钱到 {cost}，早 {quicker}。",

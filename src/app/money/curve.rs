@@ -3,41 +3,31 @@
 use super::front::{axes, grid, place};
 use super::picture::{self, HEIGHT, WIDTH};
 use super::select;
-use crate::advise::{Pick, Plans, RentOrBuy, Way, rent_or_buy};
+use crate::advise::{Advice, RentOrBuy, Way, owned_count, rent_or_buy, usual_purchase};
 use crate::app::geometry::tenths;
 use crate::app::live::{part, when, words};
 use crate::app::page::{Page, page};
 use crate::text::{self, Lang, labels};
 use leptos::prelude::*;
 
-/// The curve of one card, which can be chosen; at first the person's own or the one that the picks speak of.
+/// The curve of a card, which can be chosen; at first one on which the run goes.
 #[component]
-pub(super) fn Curve(plans: Memo<Plans>) -> AnyView {
+pub(super) fn Curve() -> AnyView {
     let page = page();
     let chosen = RwSignal::new(None::<String>);
     let usual = Memo::new(move |_| {
-        let own = page.project.with(|p| p.hardware.gpu.clone());
-        let picked = plans.with(|p| {
-            let pick = |which| p.picks.iter().find(move |(pick, _)| *pick == which);
-            [Pick::Balanced, Pick::Cheapest, Pick::Fastest]
-                .into_iter()
-                .filter_map(pick)
-                .find(|(_, plan)| matches!(plan.way, Way::Rent | Way::Spot))
-                .map(|(_, plan)| plan.gpu)
-        });
         page.advice.with(|a| {
-            let drawn = |id: &str| a.as_ref().is_ok_and(|a| of(page, a, id).is_some());
-            [own.as_str(), picked.unwrap_or_default()]
-                .into_iter()
-                .find(|id| drawn(id))
-                .unwrap_or("rtx-4090")
-                .to_string()
+            let a = a.as_ref().ok()?;
+            page.project.with(|p| usual_purchase(p, a, page.catalog))
         })
     });
-    let shown = Signal::derive(move || chosen.get().unwrap_or_else(|| usual.get()));
+    let shown = Signal::derive(move || {
+        let own = || page.project.with(|p| p.hardware.gpu.clone());
+        chosen.get().unwrap_or_else(|| usual.get().map_or_else(own, |(id, _)| id.to_string()))
+    });
     let case = Memo::new(move |_| {
         let id = shown.get();
-        page.advice.with(|a| a.as_ref().ok().and_then(|a| of(page, a, &id)))
+        page.advice.with(|a| a.as_ref().ok().and_then(|a| of(page, a, &id, usual.get())))
     });
     let said = move |line: fn(Lang, &RentOrBuy, Page) -> String| {
         words(move || {
@@ -66,11 +56,12 @@ pub(super) fn Curve(plans: Memo<Plans>) -> AnyView {
     .into_any()
 }
 
-fn of(page: Page, advice: &crate::advise::Advice, id: &str) -> Option<RentOrBuy> {
+fn of(page: Page, advice: &Advice, id: &str, usual: Option<(&str, u32)>) -> Option<RentOrBuy> {
     let gpu = page.catalog.gpu(id)?;
-    let alone = advice.cards.iter().find(|c| c.gpu == gpu.id && c.count == 1 && (c.fits || c.tight));
-    let hours = alone.and_then(|c| c.time).map(|t| t.run.hours());
-    page.project.with(|p| rent_or_buy(p, gpu, 1, hours, page.catalog))
+    let count = usual.filter(|(usual, _)| *usual == id).map_or_else(|| owned_count(gpu, advice), |(_, count)| count);
+    let there = advice.cards.iter().find(|c| c.gpu == gpu.id && c.count == count && (c.fits || c.tight));
+    let hours = there.and_then(|c| c.time).map(|t| t.run.hours());
+    page.project.with(|p| rent_or_buy(p, gpu, count, hours, page.catalog))
 }
 
 const fn way_id(way: Way) -> &'static str {

@@ -12,7 +12,7 @@ pub(super) use today::today;
 
 use super::live::{part, when, words};
 use super::page::{Page, page};
-use crate::advise::{Pick, Plan, Plans};
+use crate::advise::{AtHome, Pick, Plan, Plans};
 use crate::text::{self, Lang, labels, numbers};
 use leptos::prelude::*;
 
@@ -24,7 +24,10 @@ pub(super) fn Money() -> AnyView {
     let picks = part(move || {
         let lang = page.lang.get();
         plans.with(|p| {
-            p.picks.iter().map(|(pick, plan)| picked(page, lang, *pick, plan, p)).collect::<Vec<_>>().into_any()
+            let own = p.at_home.iter().map(|own| at_home(page, lang, own));
+            own.chain(p.picks.iter().map(|(pick, plan)| picked(page, lang, *pick, plan, p)))
+                .collect::<Vec<_>>()
+                .into_any()
         })
     });
     let afford = words(move || {
@@ -34,6 +37,10 @@ pub(super) fn Money() -> AnyView {
             None => labels::BUDGET_ASK.text(lang).to_string(),
         })
     });
+    let also = words(move || {
+        let lang = page.lang.get();
+        plans.with(|p| text::beside_afford(lang, p, page.catalog))
+    });
     let step = words(move || {
         let lang = page.lang.get();
         plans.with(|p| p.step_up.map(|s| text::step_up(lang, &s, page.catalog)).unwrap_or_default())
@@ -42,12 +49,12 @@ pub(super) fn Money() -> AnyView {
         <section class="money" aria-labelledby="money-title" data-testid="money" hidden=when(move || plans.with(|p| p.picks.is_empty()))>
             <h2 id="money-title">{page.t(labels::MONEY)}</h2>
             <p class="quiet">{page.t(labels::MONEY_NOTE)}</p>
-            <p class="afford" data-testid="afford">{afford}</p>
+            <p class="afford" data-testid="afford">{afford}" "{also}</p>
             <ol class="picks" data-testid="picks" aria-label=page.t(labels::PICKS)>{picks}</ol>
             <p class="step-up" data-testid="step-up" hidden=when(move || plans.with(|p| p.step_up.is_none()))>{step}</p>
             <div class="pictures">
                 <front::Front plans=plans />
-                <curve::Curve plans=plans />
+                <curve::Curve />
             </div>
             <div class="folds">
                 <prices::Prices />
@@ -67,6 +74,24 @@ const fn pick_id(pick: Pick) -> &'static str {
         Pick::Balanced => "balanced",
         Pick::Fastest => "fastest",
     }
+}
+
+/// The person's own cards, where no pick names them.
+fn at_home(page: Page, lang: Lang, own: &AtHome) -> AnyView {
+    let plan = &own.plan;
+    view! {
+        <li data-testid="pick-own">
+            <span class="pick">{labels::AT_HOME.text(lang)}</span>
+            <b class="name">{text::plan_card(lang, plan, page.catalog)}</b>
+            <span class="way">{text::plan_way(lang, plan)}</span>
+            <span class="figures">
+                <b>{text::plan_cost(lang, plan)}</b>
+                <span>{numbers::hours(lang, plan.wait)}</span>
+            </span>
+            <span class="reason">{text::at_home(lang, own)}</span>
+        </li>
+    }
+    .into_any()
 }
 
 fn picked(page: Page, lang: Lang, pick: Pick, plan: &Plan, plans: &Plans) -> AnyView {
