@@ -3,6 +3,7 @@
 mod clip;
 mod dense;
 mod detection;
+mod detr;
 mod inception;
 mod masked;
 mod maxvit;
@@ -99,6 +100,7 @@ pub fn vision(id: &str, pictures: Pictures, config: &StepConfig) -> Option<Progr
         siglip::write,
         masked::write,
         restore::write,
+        detr::write,
     ];
     let written = whole.iter().find_map(|write| write(&mut n, id, pictures)).or_else(|| {
         let classes = pictures.classes_or(1000);
