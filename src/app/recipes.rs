@@ -3,16 +3,12 @@
 use super::fold::fold;
 use super::live::{click, part, words};
 use super::page::{Page, page};
-use super::share::{copy, download};
+use super::share::{copy_button, download};
 use crate::advise::recipe::{Recipe, libraries, recipes};
 use crate::project::{Choice, Field, Framework, Project, Sharding};
 use crate::text::{self, Lang, labels, recipes as say};
-use gloo::timers::callback::Timeout;
 use leptos::html::Textarea;
 use leptos::prelude::*;
-
-/// Milliseconds for which "copied" is shown.
-const SHOWN: u32 = 2000;
 
 /// The files, with a tab for each library.
 #[component]
@@ -82,20 +78,6 @@ pub(super) fn Recipes() -> AnyView {
 fn file(page: Page, lang: Lang, recipe: &Recipe) -> AnyView {
     let (name, text) = (recipe.file, recipe.text.clone());
     let area = NodeRef::<Textarea>::new();
-    let copied = RwSignal::new(false);
-    let take = move || {
-        let Some(area) = area.get_untracked() else { return };
-        copy(&area);
-        copied.set(true);
-        Timeout::new(SHOWN, move || {
-            copied.try_set(false);
-        })
-        .forget();
-    };
-    let word = words(move || {
-        let message = if copied.get() { labels::COPIED } else { labels::COPY };
-        message.text(page.lang.get()).to_string()
-    });
     let lines = text.lines().count().clamp(2, 24);
     let id = format!("file-{name}");
     let saved = text.clone();
@@ -104,7 +86,7 @@ fn file(page: Page, lang: Lang, recipe: &Recipe) -> AnyView {
             <div class="recipe-head">
                 <label for=id.clone()><code>{name}</code></label>
                 <span class="quiet">{say::purpose(name).text(lang)}</span>
-                <button type="button" data-testid=format!("copy-{id}") on:click=click(take)>{word}</button>
+                {copy_button(page, &id, area)}
                 <button
                     type="button"
                     data-testid=format!("download-{name}")

@@ -89,8 +89,21 @@ fn snippet(
     text: impl Fn() -> String + Send + Sync + 'static,
 ) -> AnyView {
     let area = NodeRef::<Textarea>::new();
+    let area_id = format!("text-{id}");
+    view! {
+        <div class="snippet">
+            <label for=area_id.clone()>{page.t(label)}</label>
+            <textarea node_ref=area id=area_id data-testid=id readonly rows="3" spellcheck="false" prop:value=words(text)></textarea>
+            {copy_button(page, id, area)}
+        </div>
+    }
+    .into_any()
+}
+
+/// The button that copies what stands in this area, and says so for a while.
+pub(super) fn copy_button(page: Page, id: &str, area: NodeRef<Textarea>) -> AnyView {
     let copied = RwSignal::new(false);
-    let copy = move || {
+    let take = move || {
         let Some(area) = area.get_untracked() else { return };
         copy(&area);
         copied.set(true);
@@ -103,19 +116,11 @@ fn snippet(
         let message = if copied.get() { labels::COPIED } else { labels::COPY };
         message.text(page.lang.get()).to_string()
     });
-    let area_id = format!("text-{id}");
-    view! {
-        <div class="snippet">
-            <label for=area_id.clone()>{page.t(label)}</label>
-            <textarea node_ref=area id=area_id data-testid=id readonly rows="3" spellcheck="false" prop:value=words(text)></textarea>
-            <button type="button" data-testid=format!("copy-{id}") on:click=click(copy)>{word}</button>
-        </div>
-    }
-    .into_any()
+    view! { <button type="button" data-testid=format!("copy-{id}") on:click=click(take)>{word}</button> }.into_any()
 }
 
 /// Copies a text that is shown, and leaves it selected, so that it can be copied by hand where copying is not allowed.
-pub(super) fn copy(area: &HtmlTextAreaElement) {
+fn copy(area: &HtmlTextAreaElement) {
     area.select();
     // Looked up by name: browsers leave the clipboard out where it is not allowed.
     let clipboard = property(&window(), "navigator").and_then(|navigator| property(&navigator, "clipboard"));

@@ -1,4 +1,5 @@
-//! The project's only automation: `cargo xtask serve | build | test | recipes | fuzz | bench | sbom`.
+//! The project's only automation: `cargo xtask serve | build | test | recipes | fuzz | mutants | bench | deny |
+//! sbom`.
 //!
 //! Each command first makes sure of the tools it needs, so that a clean clone on a machine with Rust and a C linker is
 //! all it takes.
@@ -8,8 +9,10 @@ mod axe;
 mod bench;
 mod browser;
 mod bundle;
+mod deny;
 mod firefox;
 mod fuzz;
+mod mutants;
 mod page;
 mod recipes;
 mod sbom;
@@ -28,6 +31,9 @@ cargo xtask firefox            the built page in Firefox
 cargo xtask speed              how fast the built page opens and answers; on a machine that does nothing else
 cargo xtask fuzz [--cases N]   what must hold for any project, on many of them (20,000; a million takes hours)
 cargo xtask bench              how fast, natively, in a browser and beside other calculators: docs/benchmarks.md
+cargo xtask mutants [--sample N] [--seed N]
+                               the estimate changed in one place at a time: does a test notice? docs/mutation.md
+cargo xtask deny               licences, advisories, duplicates and sources of the dependencies, by deny.toml
 cargo xtask sbom               what the page is made of, with licences and checksums: target/enough-gpu.sbom.cdx.json
 cargo xtask help               this text
 
@@ -47,7 +53,9 @@ fn main() -> ExitCode {
         ["speed"] => test::speed(),
         ["firefox"] => firefox::test(),
         ["fuzz", options @ ..] => fuzz::cases(options).and_then(fuzz::run),
+        ["mutants", options @ ..] => mutants::asked(options).and_then(mutants::run),
         ["bench"] => bench::run(),
+        ["deny"] => deny::run(),
         ["sbom"] => sbom::run(),
         [] | ["help" | "-h" | "--help"] => {
             println!("{HELP}");

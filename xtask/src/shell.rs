@@ -68,6 +68,14 @@ pub fn numbers(version: &str) -> Vec<u32> {
     version.split(['.', '-', '+']).map_while(|part| part.parse().ok()).collect()
 }
 
+/// A page with what stands between `<!-- NAME -->` and `<!-- /NAME -->` replaced.
+pub fn with_part(page: &str, name: &str, part: &str) -> Option<String> {
+    let (open, close) = (format!("<!-- {name} -->"), format!("<!-- /{name} -->"));
+    let (before, rest) = page.split_once(&open)?;
+    let (_, after) = rest.split_once(&close)?;
+    Some(format!("{before}{open}\n\n{}\n\n{close}{after}", part.trim()))
+}
+
 #[cfg(test)]
 mod tests {
     use super::{numbers, version_in};

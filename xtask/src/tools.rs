@@ -115,6 +115,28 @@ fn locked_version(lock: &str, package: &str) -> Option<String> {
     Some(version.to_owned())
 }
 
+/// A tool of cargo's own that is on the PATH, or else built once.
+fn cargo_tool(package: &str, version: &str, minutes: &str) -> Outcome<PathBuf> {
+    let find = || {
+        let fits = |file: &PathBuf| version_of(file).is_some_and(|found| numbers(&found) >= numbers(version));
+        installed(package, version, package).into_iter().chain(on_path(package)).find(fits)
+    };
+    match find() {
+        Some(found) => Ok(found),
+        None => install(package, version, &[], minutes, find),
+    }
+}
+
+/// Lists the changes of mutation tests.
+pub fn cargo_mutants() -> Outcome<PathBuf> {
+    cargo_tool("cargo-mutants", "27.1.0", "2 to 4")
+}
+
+/// Checks licences, advisories and sources of dependencies.
+pub fn cargo_deny() -> Outcome<PathBuf> {
+    cargo_tool("cargo-deny", "0.20.2", "3 to 6")
+}
+
 /// The folder for tools that had to be built, shared by all clones of this user.
 fn home() -> Option<PathBuf> {
     Some(cargo_home()?.join("tools"))

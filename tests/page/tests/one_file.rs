@@ -102,18 +102,3 @@ fn a_page_that_cannot_start_says_why() {
         page.picture(&name);
     }
 }
-
-#[test]
-#[ignore = "needs the built page: cargo xtask test"]
-fn works_where_storage_is_denied() {
-    let page = Page::blank("no-storage", Language::English, Window::DESKTOP);
-    let deny = "Object.defineProperty(window, 'localStorage', { get() { throw new DOMException('denied', 'SecurityError'); } })";
-    page.chromium("Page.addScriptToEvaluateOnNewDocument", &json!({ "source": deny }));
-    page.go("");
-    let before = page.text("@answer-detail");
-    page.type_into("@input-micro-batch", "7");
-    page.wait_for_change("@answer-detail", &before);
-    page.click("@lang-zh");
-    page.wait_for_text("h1", "显卡够用吗");
-    page.was_quiet();
-}

@@ -19,7 +19,7 @@ pub fn run() -> Outcome<ExitCode> {
     let file = shell::root().join(PAGE);
     let mut page = fs::read_to_string(&file).map_err(|error| format!("{PAGE}: {error}"))?;
     let mut part = |name: &str, made: Outcome<String>| match made {
-        Ok(text) => page = with_part(&page, name, &text).unwrap_or_else(|| page.clone()),
+        Ok(text) => page = shell::with_part(&page, name, &text).unwrap_or_else(|| page.clone()),
         Err(sentence) => say(&format!("{name}: {sentence} The last figures stay.")),
     };
     say("Natively");
@@ -124,12 +124,4 @@ fn machine() -> String {
         said("chromium", "--version"),
         said("date", "+%Y-%m-%d")
     )
-}
-
-/// A page with what stands between `<!-- NAME -->` and `<!-- /NAME -->` replaced.
-fn with_part(page: &str, name: &str, part: &str) -> Option<String> {
-    let (open, close) = (format!("<!-- {name} -->"), format!("<!-- /{name} -->"));
-    let (before, rest) = page.split_once(&open)?;
-    let (_, after) = rest.split_once(&close)?;
-    Some(format!("{before}{open}\n\n{}\n\n{close}{after}", part.trim()))
 }
