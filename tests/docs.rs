@@ -23,7 +23,7 @@ mod worked;
 use enough_gpu::catalog::Catalog;
 use enough_gpu::text::Lang;
 
-const PAGES: [&str; 8] = [
+const PAGES: [&str; 10] = [
     "README.md",
     "CONTRIBUTING.md",
     "CHANGELOG.md",
@@ -32,6 +32,8 @@ const PAGES: [&str; 8] = [
     "docs/how-the-number-is-made.zh.md",
     "docs/limits.md",
     "docs/architecture.md",
+    "docs/benchmarks.md",
+    "docs/mutation.md",
 ];
 
 #[test]
@@ -48,6 +50,19 @@ fn the_figures_are_those_of_the_code() {
         let renewed = pages::with_part(&renewed, "courses", &course::table(lang, &courses)).unwrap();
         assert!(page == renewed, "{file} {RENEW}");
     }
+}
+
+/// Measured once, quoted twice.
+#[test]
+fn the_readme_quotes_the_benchmarks() {
+    let [quoted, measured] = ["README.md", "docs/benchmarks.md"].map(|page| {
+        let text = pages::read(page).unwrap();
+        let part = text.split_once("<!-- peers -->").and_then(|(_, rest)| rest.split_once("<!-- /peers -->"));
+        part.unwrap_or_else(|| panic!("{page} has no part `peers`")).0.to_owned()
+    });
+    assert!(quoted == measured, "README.md does not quote docs/benchmarks.md: run `cargo xtask bench`");
+    let browser = pages::read("docs/benchmarks.md").unwrap();
+    assert!(!browser.contains("Not measured yet"), "docs/benchmarks.md: run `cargo xtask bench`");
 }
 
 #[test]

@@ -152,6 +152,26 @@ fn repeated_layers_need_not_be_walked() {
     }
 }
 
+/// A model of a thousand layers is answered for as quickly as one of four: the fastest of many calls, for the work that
+/// others have on the machine.
+#[test]
+fn depth_takes_no_time() {
+    let catalog = Catalog::bundled();
+    for (id, model) in models(&catalog) {
+        let fastest = |layers| {
+            let model = LanguageModel { layers, ..model.clone() };
+            let call = || {
+                let start = std::time::Instant::now();
+                std::hint::black_box(step(&model, &config(2, 320), Walk::Ends)).unwrap();
+                start.elapsed()
+            };
+            (0..40).map(|_| call()).min().unwrap()
+        };
+        let (shallow, deep) = (fastest(8), fastest(1000));
+        assert!(deep < shallow * 4, "{id}: {shallow:?} for 8 layers, {deep:?} for 1000");
+    }
+}
+
 /// More of anything never needs less.
 #[test]
 fn memory_grows_with_what_is_asked() {

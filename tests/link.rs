@@ -4,7 +4,7 @@
 
 mod dice;
 
-use dice::{Dice, cases};
+use dice::{cases, throw};
 use enough_gpu::catalog::Catalog;
 use enough_gpu::project::link::{KEYS, Link, Why, write};
 use enough_gpu::project::{Field, Project, fields};
@@ -13,9 +13,8 @@ use enough_gpu::units::Currency;
 #[test]
 fn every_project_comes_back() {
     let catalog = Catalog::bundled();
-    let mut dice = Dice(1);
-    for _ in 0..cases(800) {
-        let project = dice::project(7, &catalog, &mut dice);
+    throw(cases(800), 1, |dice| {
+        let project = dice::project(7, &catalog, dice);
         for usual in [Currency::Cny, Currency::Usd] {
             let link = write(&project, usual, &catalog);
             let (read, unread) = Link::new("", &link).project(usual, &catalog).unwrap_or_else(|| panic!("{link}"));
@@ -25,7 +24,7 @@ fn every_project_comes_back() {
             // A query says the same as a fragment.
             assert_eq!(Link::new(&link, "").project(usual, &catalog).map(|(p, _)| p), Some(read));
         }
-    }
+    });
 }
 
 /// Links that were given out. They mean the same for ever: add to this table, never change it.
@@ -169,8 +168,7 @@ fn no_text_breaks_it() {
             .map(String::from),
         )
         .collect();
-    let mut dice = Dice(7);
-    for _ in 0..cases(2000) {
+    throw(cases(2000), 7, |dice| {
         let text: String = (0..dice.below(24)).map(|_| pieces[dice.below(pieces.len())].as_str()).collect();
         let (query, fragment) = text.split_at(text.char_indices().map(|(at, _)| at).nth(dice.below(9)).unwrap_or(0));
         let link = Link::new(query, fragment);
@@ -180,5 +178,5 @@ fn no_text_breaks_it() {
             let back = Link::new("", &again).project(Currency::Usd, &catalog).map_or_else(Project::default, |(p, _)| p);
             assert_eq!(back, project, "{text:?} became {again:?}");
         }
-    }
+    });
 }

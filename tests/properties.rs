@@ -4,7 +4,7 @@
 
 mod dice;
 
-use dice::{Dice, cases, project, sane};
+use dice::{Dice, cases, project, sane, throw};
 use enough_gpu::advise::{
     self, Advice, Afford, Changes, Verdict, advise, growth, make_it_fit, rent_or_buy, side_by_side, usual_sides,
     why_not,
@@ -15,6 +15,8 @@ use enough_gpu::project::link::{Link, write};
 use enough_gpu::project::{CustomModel, Field, Method, Precision, Project, relevant};
 use enough_gpu::text::{self, Lang};
 use enough_gpu::units::{Bytes, Currency, Money};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 /// Nothing beyond this can be a need of one card: an exabyte.
@@ -96,21 +98,22 @@ fn everything(p: &Project, catalog: &Catalog) -> Option<Advice> {
 #[test]
 fn any_project_gets_numbers_and_words() {
     let catalog = Catalog::bundled();
-    let mut dice = Dice(20_261_130);
-    let (mut answered, mut slowest) = (0, (Duration::ZERO, String::new()));
+    let (answered, slowest) = (AtomicUsize::new(0), Mutex::new((Duration::ZERO, String::new())));
     let all = cases(1500);
-    for _ in 0..all {
-        let p = project(12, &catalog, &mut dice);
+    throw(all, 20_261_130, |dice| {
+        let p = project(12, &catalog, dice);
         let start = Instant::now();
-        answered += usize::from(everything(&p, &catalog).is_some());
+        answered.fetch_add(usize::from(everything(&p, &catalog).is_some()), Relaxed);
         if dice.below(40) == 0 {
             let _ = growth(&p, 10, &catalog);
         }
         let took = start.elapsed();
+        let mut slowest = slowest.lock().unwrap();
         if took > slowest.0 {
-            slowest = (took, told(&p));
+            *slowest = (took, told(&p));
         }
-    }
+    });
+    let (answered, slowest) = (answered.into_inner(), slowest.into_inner().unwrap());
     println!("{answered} of {all} answered; slowest {:?}: {}", slowest.0, slowest.1);
     assert!(answered * 2 > all, "only {answered} of {all} were answered");
     assert!(slowest.0 < Duration::from_secs(5), "{slowest:?}");
@@ -120,27 +123,25 @@ fn any_project_gets_numbers_and_words() {
 #[test]
 fn the_slow_figures_are_numbers_too() {
     let catalog = Catalog::bundled();
-    let mut dice = Dice(3);
-    for _ in 0..cases(800) / 8 {
-        let p = project(8, &catalog, &mut dice);
+    throw(cases(800) / 8, 3, |dice| {
+        let p = project(8, &catalog, dice);
         let gpu = catalog.gpu(&p.hardware.gpu);
-        let Ok(m) = memory(&p, gpu, &catalog) else { continue };
+        let Ok(m) = memory(&p, gpu, &catalog) else { return };
         for point in estimate::timeline(&p, gpu, &catalog, 120) {
             assert!((0.0..=1.0).contains(&point.at), "{point:?}: {}", told(&p));
             assert!(point.parts.into_iter().sum::<Bytes>() <= m.card.scale(1.02), "{point:?}: {}", told(&p));
         }
         assert!(estimate::reserved(&p, gpu, &catalog).unwrap() < ABSURD, "{}", told(&p));
         assert!(estimate::needed(&p, gpu, &catalog).unwrap() < ABSURD, "{}", told(&p));
-    }
+    });
 }
 
 #[test]
 fn fixes_go_back_exactly() {
     let catalog = Catalog::bundled();
-    let mut dice = Dice(9);
-    let mut applied = 0;
-    for _ in 0..cases(300) / 2 {
-        let mut here = project(6, &catalog, &mut dice);
+    let applied = AtomicUsize::new(0);
+    throw(cases(300) / 2, 9, |dice| {
+        let mut here = project(6, &catalog, dice);
         here.hardware.gpu = dice.of(&["rtx-3060-12gb", "t4", "rtx-4090", "rx-6700-xt"]).to_string();
         here.hardware.no_gpu = false;
         let mut changes = Changes::default();
@@ -156,7 +157,7 @@ fn fixes_go_back_exactly() {
             changes.push(kinds, here.clone(), after.clone());
             assert!(!changes.follow(&after));
             before.push(std::mem::replace(&mut here, after));
-            applied += 1;
+            applied.fetch_add(1, Relaxed);
         }
         assert_eq!(changes.is_empty(), before.is_empty());
         for project in before.into_iter().rev() {
@@ -173,16 +174,15 @@ fn fixes_go_back_exactly() {
         changes.push(Vec::new(), here.clone(), here.clone());
         here.samples += 1;
         assert!(changes.follow(&here) && changes.is_empty());
-    }
-    assert!(applied > 50, "{applied}");
+    });
+    assert!(applied.load(Relaxed) > 50, "{applied:?}");
 }
 
 #[test]
 fn a_bigger_budget_is_never_slower() {
     let catalog = Catalog::bundled();
-    let mut dice = Dice(11);
-    for _ in 0..cases(200) / 4 {
-        let mut p = project(6, &catalog, &mut dice);
+    throw(cases(200) / 4, 11, |dice| {
+        let mut p = project(6, &catalog, dice);
         let mut last = f64::INFINITY;
         for limit in [0.0, 3.0, 30.0, 300.0, 1e4, 1e6, 1e9] {
             p.budget.limit = Some(limit);
@@ -195,20 +195,19 @@ fn a_bigger_budget_is_never_slower() {
                 other => assert!(last.is_infinite(), "{limit}: {other:?}: {}", told(&p)),
             }
         }
-    }
+    });
 }
 
 #[test]
 fn a_new_card_takes_no_plan_away() {
     let catalog = Catalog::bundled();
-    let mut dice = Dice(13);
-    for _ in 0..cases(160) / 4 {
-        let p = project(6, &catalog, &mut dice);
+    throw(cases(160) / 4, 13, |dice| {
+        let p = project(6, &catalog, dice);
         let mut larger = catalog.clone();
         let like = dice.of(&catalog.gpus).clone();
         let usable = like.usable.scale(0.5 + dice.part() * 2.0);
         larger.gpus.to_mut().push(Gpu { id: "brand-new", usable, memory: usable, ..like });
-        let (Ok(before), Ok(after)) = (advise(&p, &catalog), advise(&p, &larger)) else { continue };
+        let (Ok(before), Ok(after)) = (advise(&p, &catalog), advise(&p, &larger)) else { return };
         for plan in &before.plans.front {
             let as_good = |o: &&advise::Plan| o.wait <= plan.wait && o.cost.amount <= plan.cost.amount;
             assert!(after.plans.front.iter().any(|o| as_good(&o)), "{plan:?} is gone: {}", told(&p));
@@ -217,7 +216,7 @@ fn a_new_card_takes_no_plan_away() {
             let same = after.cards.iter().find(|c| (c.gpu, c.count) == (card.gpu, card.count));
             assert!(same.is_some_and(|s| (s.fits, s.card) == (card.fits, card.card)), "{card:?}: {}", told(&p));
         }
-    }
+    });
 }
 
 fn rank(verdict: &Verdict) -> u8 {
@@ -231,14 +230,14 @@ fn rank(verdict: &Verdict) -> u8 {
 /// A card with more memory and the same kernels is never worse; and its make-it-fit never needs more risk.
 #[test]
 fn a_bigger_card_never_runs_out_where_a_smaller_one_fits() {
-    let mut catalog = Catalog::bundled();
-    let mut dice = Dice(17);
-    for _ in 0..cases(240) / 4 {
+    let bundled = Catalog::bundled();
+    throw(cases(240) / 4, 17, |dice| {
+        let mut catalog = bundled.clone();
         let like = dice.of(&catalog.gpus).clone();
         let usable = like.usable.scale(1.0 + dice.part());
         let larger = Gpu { id: "larger", usable, memory: usable, ..like.clone() };
         catalog.gpus.to_mut().push(larger);
-        let mut p = project(6, &catalog, &mut dice);
+        let mut p = project(6, &catalog, dice);
         p.hardware.no_gpu = false;
         let on = |id: &str| {
             let mut there = p.clone();
@@ -255,17 +254,15 @@ fn a_bigger_card_never_runs_out_where_a_smaller_one_fits() {
                 told(&p)
             );
         }
-        catalog.gpus.to_mut().pop();
-    }
+    });
 }
 
 /// Real cards beside each other: one with more memory, the same maker and kernels never is the worse one.
 #[test]
 fn more_memory_in_the_shop_is_never_worse() {
     let catalog = Catalog::bundled();
-    let mut dice = Dice(19);
-    for _ in 0..cases(120) / 4 {
-        let p = project(6, &catalog, &mut dice);
+    throw(cases(120) / 4, 19, |dice| {
+        let p = project(6, &catalog, dice);
         let mut known: Vec<(&Gpu, u8)> = Vec::new();
         for _ in 0..12 {
             let gpu = dice.of(&catalog.gpus);
@@ -286,7 +283,7 @@ fn more_memory_in_the_shop_is_never_worse() {
                 }
             }
         }
-    }
+    });
 }
 
 /// More of anything never needs less, for every model of the catalog.
@@ -359,8 +356,8 @@ fn more_layers_never_need_less() {
         }
     }
     assert!(compared > 200, "{compared}");
-    for _ in 0..cases(400) {
-        let mut p = sane(project(4, &catalog, &mut dice), &mut dice);
+    throw(cases(400), 29, |dice| {
+        let mut p = sane(project(4, &catalog, dice), dice);
         let heads = 1 << dice.below(6);
         let custom = CustomModel {
             layers: 1 + dice.below(80) as u64,
@@ -376,31 +373,30 @@ fn more_layers_never_need_less() {
         let need = |c: CustomModel| memory(&Project { custom: Some(c), ..p.clone() }, None, &catalog).map(|m| m.card);
         let (Ok(before), Ok(after)) = (need(custom.clone()), need(CustomModel { layers: custom.layers + 1, ..custom }))
         else {
-            continue;
+            return;
         };
         assert!(after >= before, "{}", told(&p));
-    }
+    });
 }
 
 /// What makes it fit, fits: the changed project is estimated again.
 #[test]
 fn made_to_fit_is_to_fit() {
     let catalog = Catalog::bundled();
-    let mut dice = Dice(31);
-    let mut found = 0;
-    for _ in 0..cases(400) / 4 {
-        let mut p = project(6, &catalog, &mut dice);
+    let found = AtomicUsize::new(0);
+    throw(cases(400) / 4, 31, |dice| {
+        let mut p = project(6, &catalog, dice);
         p.hardware.count = 1;
         let gpu = dice.of(&catalog.gpus);
         if p.method == Method::QLora && advise::card_bar(&p, gpu).is_some() {
-            continue;
+            return;
         }
         p.hardware.gpu = gpu.id.to_string();
-        let Some(plan) = make_it_fit(&p, gpu, &catalog) else { continue };
-        found += 1;
+        let Some(plan) = make_it_fit(&p, gpu, &catalog) else { return };
+        found.fetch_add(1, Relaxed);
         let there = memory(&plan.project, Some(gpu), &catalog).unwrap();
         assert_eq!(there.card, plan.card, "{}: {:?}: {}", gpu.id, plan.fixes, told(&p));
         assert!(there.card.scale(1.0 + there.band) <= gpu.usable, "{}: {:?}: {}", gpu.id, plan.fixes, told(&p));
-    }
-    assert!(found > 20, "{found}");
+    });
+    assert!(found.load(Relaxed) > 20, "{found:?}");
 }

@@ -304,3 +304,27 @@ fn an_advice_takes_few_estimates() {
     println!("{worst:?}");
     assert!(worst.0 <= 80, "{worst:?}");
 }
+
+/// The catalog grows: ten times the models cost no estimate, ten times the cards no more than ten times as many.
+#[test]
+fn the_catalog_may_grow_tenfold() {
+    let small = Catalog::bundled();
+    let (mut models, mut cards) = (small.clone(), small.clone());
+    for copy in 1..10 {
+        let named = |id: &str| -> &'static str { Box::leak(format!("{id}-copy-{copy}").into_boxed_str()) };
+        let more = small.models.iter().map(|m| crate::catalog::Model { id: named(m.id), ..m.clone() });
+        models.models.to_mut().extend(more);
+        cards.gpus.to_mut().extend(small.gpus.iter().map(|g| Gpu { id: named(g.id), ..g.clone() }));
+    }
+    for preset in ["mnist", "gongbi-lora-sdxl", "joke-chat-qlora", "llm-70b-lora"] {
+        let mut p = Project::from_preset(small.preset(preset).unwrap(), &small);
+        p.hardware.gpu = "rtx-3060-12gb".into();
+        let [few, of_models, of_cards] = [&small, &models, &cards].map(|catalog| {
+            let engine = Counted(super::engine::Estimates::of(catalog), Cell::new(0));
+            super::advise_with(&engine, &p, catalog).unwrap();
+            engine.1.get()
+        });
+        assert_eq!(few, of_models, "{preset}");
+        assert!(of_cards <= 10 * few, "{preset}: {few} estimates became {of_cards}");
+    }
+}

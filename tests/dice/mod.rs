@@ -81,6 +81,25 @@ pub fn sane(mut project: Project, dice: &mut Dice) -> Project {
     project
 }
 
+/// Below this many cases one core looks at them, the same ones in every run.
+const FEW: usize = 10_000;
+
+/// Looks at so many cases: many of them on all cores, each with dice of its own, the same in every run with as many cores.
+pub fn throw(cases: usize, seed: u64, look: impl Fn(&mut Dice) + Sync) {
+    let cores = if cases < FEW { 1 } else { std::thread::available_parallelism().map_or(1, usize::from) };
+    std::thread::scope(|scope| {
+        for core in 1..cores {
+            let look = &look;
+            scope.spawn(move || {
+                let mut dice = Dice(seed + ((core as u64) << 40));
+                (0..cases / cores).for_each(|_| look(&mut dice));
+            });
+        }
+        let mut dice = Dice(seed);
+        (0..cases - (cores - 1) * (cases / cores)).for_each(|_| look(&mut dice));
+    });
+}
+
 /// How many cases a test looks at: `few`, or as many as `cargo xtask fuzz` asks for.
 pub fn cases(few: usize) -> usize {
     std::env::var("ENOUGH_GPU_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(few)

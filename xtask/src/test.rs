@@ -141,17 +141,21 @@ fn of_the_page(browser: &Browser) -> Outcome<Count> {
 
 /// The speed of the built page, by the bounds for a machine that does nothing else.
 pub fn speed() -> Outcome<ExitCode> {
-    let browser = Browser::make_sure()?;
+    shell::run(&mut speed_command(&Browser::make_sure()?)?, "the page's speed")?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The tests of the built page's speed, which print what they measure.
+pub fn speed_command(browser: &Browser) -> Outcome<Command> {
     let mut command = cargo();
     command
         .args(["test", "--package", "page-tests", "--test", "speed", "--no-fail-fast"])
         .args(["--", "--include-ignored", "--nocapture", "--test-threads=1"])
         .env("PAGE_TESTS_DIST", shell::root().join("dist"))
-        .env("PAGE_TESTS_CAPABILITIES", capabilities(&browser)?)
+        .env("PAGE_TESTS_CAPABILITIES", capabilities(browser)?)
         .env("PAGE_TESTS_ALONE", "1")
         .env("CHROMEDRIVER", &browser.driver);
-    shell::run(&mut command, "the page's speed")?;
-    Ok(ExitCode::SUCCESS)
+    Ok(command)
 }
 
 /// Writes what the driver is told to a file, and says where.

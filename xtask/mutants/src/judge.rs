@@ -8,8 +8,8 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
-/// Beyond the time of the unchanged code: many times that, for other work on the machine.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// Time that a change may take beyond ten times that of the unchanged code.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Memory that a changed program may take, in KiB: some would take all there is.
 const MEMORY: &str = "4000000";
@@ -27,7 +27,13 @@ pub enum Fate {
     Unseen,
 }
 
-/// The tests, each with the time it takes, the quickest first.
+/// Tests that take longer over the unchanged code are stopped: they are taken to come by every change, and judge last.
+const SLOW: Duration = Duration::from_secs(4);
+
+/// Longest time that the quick tests of a change take together.
+const QUICK: Duration = Duration::from_secs(6);
+
+/// The tests, the quickest first.
 pub struct Judge<'a> {
     program: &'a Path,
     folder: &'a Path,
@@ -38,7 +44,7 @@ pub struct Judge<'a> {
 
 impl<'a> Judge<'a> {
     /// Runs each test once over the unchanged code, and notes which changes it comes by.
-    pub fn new(program: &'a Path, folder: &'a Path) -> Result<Self, String> {
+    pub fn new(program: &'a Path, folder: &'a Path, changes: usize) -> Result<Self, String> {
         let output = Command::new(program).current_dir(folder).args(["--list", "--format=terse"]).output();
         let output = output.map_err(|error| format!("the tests do not start: {error}."))?;
         let names = String::from_utf8_lossy(&output.stdout).into_owned();
@@ -46,17 +52,25 @@ impl<'a> Judge<'a> {
         for name in names.lines().filter_map(|line| line.strip_suffix(": test")) {
             let noted = folder.join("noted.txt");
             let _ = fs::remove_file(&noted);
-            let start = Instant::now();
             let mut test = command(program, folder, &[name]);
-            let status = test.env("MUTANTS_NOTED", &noted).stdout(Stdio::null()).stderr(Stdio::null()).status();
-            let status = status.map_err(|error| format!("{name} does not start: {error}."))?;
-            if !status.success() {
-                eprintln!("left out, it fails on the unchanged code: {name}");
-                continue;
-            }
-            let seen = fs::read_to_string(&noted).unwrap_or_default();
-            let seen: Vec<usize> = seen.lines().filter_map(|line| line.parse().ok()).collect();
-            runs.push((name.to_owned(), start.elapsed(), seen));
+            let test = test.env("MUTANTS_NOTED", &noted).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
+            let mut test = test.map_err(|error| format!("{name} does not start: {error}."))?;
+            let (fine, took) = ended(&mut test, SLOW);
+            let seen = match fine {
+                Some(true) => {
+                    let seen = fs::read_to_string(&noted).unwrap_or_default();
+                    seen.lines().filter_map(|line| line.parse().ok()).collect()
+                }
+                Some(false) => {
+                    eprintln!("left out, it fails on the unchanged code: {name}");
+                    continue;
+                }
+                None => {
+                    eprintln!("judges last: {name}");
+                    (0..changes).collect::<Vec<usize>>()
+                }
+            };
+            runs.push((name.to_owned(), took, seen));
         }
         runs.sort_by_key(|(_, took, _)| *took);
         let mut by: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
@@ -68,33 +82,54 @@ impl<'a> Judge<'a> {
         Ok(Self { program, folder, tests: runs.into_iter().map(|(name, took, _)| (name, took)).collect(), by })
     }
 
-    /// How many tests there are, and the time of all.
-    pub fn told(&self) -> (usize, Duration) {
-        (self.tests.len(), self.tests.iter().map(|(_, took)| *took).sum())
+    /// How many tests there are.
+    pub fn tests(&self) -> usize {
+        self.tests.len()
     }
 
-    /// Tries a change.
-    pub fn fate(&self, id: usize) -> Fate {
-        let Some(by) = self.by.get(&id) else { return Fate::Unseen };
-        let tests: Vec<&(String, Duration)> = by.iter().filter_map(|at| self.tests.get(*at)).collect();
-        // The quickest of all together, then the quick ones, then each alone.
-        let mut from = 0;
-        while from < tests.len() {
-            let mut time = Duration::ZERO;
-            let rest = tests.get(from..).unwrap_or_default();
-            let fitting = rest.iter().take_while(|(_, took)| {
-                time += *took;
-                time < Duration::from_millis(if from == 0 { 300 } else { 3000 })
-            });
-            let batch = rest.get(..fitting.count().max(1)).unwrap_or_default();
-            let names: Vec<&str> = batch.iter().map(|(name, _)| name.as_str()).collect();
-            let usual: Duration = batch.iter().map(|(_, took)| *took).sum();
-            match self.run(id, &names, usual * 10 + PATIENCE) {
-                Fate::Survived => from += batch.len(),
-                fate => return fate,
+    /// The tests that come by a change, in three lots: the quickest, the quick ones, the others.
+    fn lots(&self, id: usize) -> [Vec<&(String, Duration)>; 3] {
+        let mut lots = [const { Vec::new() }; 3];
+        let mut time = Duration::ZERO;
+        for test in self.by.get(&id).into_iter().flatten().filter_map(|at| self.tests.get(*at)) {
+            time += test.1;
+            let lot = if time < QUICK / 10 { 0 } else { 1 + usize::from(time > QUICK || test.1 >= SLOW) };
+            if let Some(lot) = lots.get_mut(lot) {
+                lot.push(test);
             }
         }
-        Fate::Survived
+        lots
+    }
+
+    /// Tries a change on the quick tests.
+    pub fn quickly(&self, id: usize) -> Fate {
+        let [first, second, others] = self.lots(id);
+        match self.lot(id, &first) {
+            Fate::Survived => {}
+            fate => return fate,
+        }
+        match self.lot(id, &second) {
+            Fate::Survived if first.is_empty() && second.is_empty() && others.is_empty() => Fate::Unseen,
+            fate => fate,
+        }
+    }
+
+    /// Tries a change on the others.
+    pub fn thoroughly(&self, id: usize) -> Fate {
+        let [first, second, others] = self.lots(id);
+        match self.lot(id, &others) {
+            Fate::Survived if first.is_empty() && second.is_empty() => Fate::Unseen,
+            fate => fate,
+        }
+    }
+
+    fn lot(&self, id: usize, tests: &[&(String, Duration)]) -> Fate {
+        if tests.is_empty() {
+            return Fate::Survived;
+        }
+        let names: Vec<&str> = tests.iter().map(|(name, _)| name.as_str()).collect();
+        let usual: Duration = tests.iter().map(|(_, took)| *took).sum();
+        self.run(id, &names, usual * 10 + PATIENCE)
     }
 
     fn run(&self, id: usize, names: &[&str], patience: Duration) -> Fate {
@@ -110,15 +145,19 @@ impl<'a> Judge<'a> {
                 }
             }
         });
-        let deadline = Instant::now() + patience;
+        let clock = Clock::of(&child);
         let fate = loop {
-            match told.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
+            match told.recv_timeout(Duration::from_millis(200)) {
                 Ok(line) => {
                     if let Some(name) = line.strip_prefix("test ").and_then(|l| l.split_once(" ... FAILED")) {
                         break Fate::Killed(name.0.to_owned());
                     }
                 }
-                Err(RecvTimeoutError::Timeout) => break Fate::Endless,
+                Err(RecvTimeoutError::Timeout) => {
+                    if clock.time() > patience {
+                        break Fate::Endless;
+                    }
+                }
                 // Its end without a word: it was stopped for the memory that it took, or ran out of the stack.
                 Err(RecvTimeoutError::Disconnected) => {
                     let fine = child.wait().is_ok_and(|status| status.success());
@@ -130,6 +169,45 @@ impl<'a> Judge<'a> {
         let _ = reader.join();
         fate
     }
+}
+
+/// The time that a program has had of the processors where the system tells it: a machine does other things, too.
+struct Clock {
+    start: Instant,
+    told: String,
+}
+
+impl Clock {
+    fn of(child: &Child) -> Self {
+        Self { start: Instant::now(), told: format!("/proc/{}/stat", child.id()) }
+    }
+
+    fn time(&self) -> Duration {
+        // After the name in brackets: the 12th and 13th are its own time and the system's, in hundredths of a second.
+        let told = fs::read_to_string(&self.told).unwrap_or_default();
+        let numbers = told.rsplit_once(") ").map_or("", |(_, rest)| rest).split(' ');
+        let ticks: Vec<u64> = numbers.skip(11).take(2).filter_map(|n| n.parse().ok()).collect();
+        match ticks.as_slice() {
+            [own, system] => Duration::from_millis((own + system) * 10),
+            _ => self.start.elapsed(),
+        }
+    }
+}
+
+/// How a process ended, if it did within this time, and the time it took; else it is ended.
+fn ended(child: &mut Child, within: Duration) -> (Option<bool>, Duration) {
+    let clock = Clock::of(child);
+    let mut time = Duration::ZERO;
+    while time < within {
+        // What it took is gone with it: the time a moment before its end.
+        if let Ok(Some(status)) = child.try_wait() {
+            return (Some(status.success()), time);
+        }
+        time = clock.time().max(time);
+        std::thread::sleep(Duration::from_millis(3));
+    }
+    end(child);
+    (None, time)
 }
 
 fn end(child: &mut Child) {

@@ -42,20 +42,22 @@ fn run() -> Result<String, String> {
     let tree = Tree::of(Path::new(root), Path::new(folder))?;
     eprintln!("{} of {known} changes are compiled into one program", mutants.len());
     let built = tree.build(&mutants)?;
-    let judge = Judge::new(&built.program, tree.folder())?;
-    let (tests, time) = judge.told();
-    eprintln!(
-        "{} changes, {tests} tests, which take {:.0} s one after the other",
-        built.tried.len(),
-        time.as_secs_f64()
-    );
-    let mut fates: Vec<(&Mutant, Fate)> = Vec::new();
-    for id in &built.tried {
-        let Some(mutant) = mutants.get(*id) else { continue };
-        let fate = judge.fate(*id);
-        eprintln!("{:>5} {fate:?}: {}", fates.len() + 1, mutant.name);
-        fates.push((mutant, fate));
+    let judge = Judge::new(&built.program, tree.folder(), mutants.len())?;
+    eprintln!("{} changes, {} tests: the quick ones first", built.tried.len(), judge.tests());
+    let mut fates: Vec<(usize, Fate)> = built.tried.iter().map(|id| (*id, Fate::Survived)).collect();
+    // In no order of files, so that what is told on the way says something of the whole.
+    fates.sort_by_key(|(id, _)| id.wrapping_mul(2_654_435_761) % (1 << 32));
+    for thorough in [false, true] {
+        for (id, fate) in fates.iter_mut().filter(|(_, fate)| *fate == Fate::Survived) {
+            *fate = if thorough { judge.thoroughly(*id) } else { judge.quickly(*id) };
+            if let Some(mutant) = mutants.get(*id) {
+                eprintln!("{} {fate:?}: {}", if thorough { "thoroughly" } else { "quickly" }, mutant.name);
+            }
+        }
     }
+    fates.sort_by_key(|(id, _)| *id);
+    let fates: Vec<(&Mutant, Fate)> =
+        fates.into_iter().filter_map(|(id, fate)| Some((mutants.get(id)?, fate))).collect();
     let left_out = |ids: &mut dyn Iterator<Item = &usize>| {
         ids.filter_map(|id| mutants.get(*id)).map(|mutant| mutant.name.as_str()).collect::<Vec<_>>()
     };
