@@ -275,5 +275,73 @@ mod tests {
         assert_eq!(Bytes(u64::MAX) * 3, Bytes(u64::MAX));
         assert_eq!(Bytes::from_gib(f64::NAN), Bytes::ZERO);
         assert_eq!(Bytes(513).round_up(512), Bytes(1024));
+        assert_eq!(Bytes(10).scale(-1.0), Bytes::ZERO);
+    }
+
+    #[test]
+    fn units_are_what_they_are_called() {
+        assert_eq!((Bytes::from_mib(1536).gib(), Bytes::from_gib(1.5).mib()), (1.5, 1536.0));
+        assert_eq!(Bytes(24_000_000_000).gb(), 24.0);
+        assert_eq!(Bytes::from_mib(3), Bytes(3 * 1024 * 1024));
+        assert_eq!(Seconds(5400.0).hours(), 1.5);
+        assert_eq!((Seconds(1.0) + Seconds(2.5)).0, 3.5);
+        assert_eq!([Flops(2.0), Flops(3.0) + Flops(4.0)].into_iter().sum::<Flops>().0, 9.0);
+        let mut total = Bytes(1);
+        total += Bytes(2) * 3;
+        assert_eq!(total, [Bytes(3), Bytes(4)].into_iter().sum());
+        assert!(Currency::Usd < Currency::Cny && Money::usd(1.0) < Money::usd(2.0));
+    }
+
+    #[test]
+    fn money_keeps_its_worth() {
+        assert_eq!(Money::usd(2.0).convert(Currency::Cny, 7.0), Money::cny(14.0));
+        assert_eq!(Money::cny(14.0).convert(Currency::Usd, 7.0), Money::usd(2.0));
+        assert_eq!(Money::cny(14.0).convert(Currency::Cny, 7.0), Money::cny(14.0));
+        assert_eq!(Money::usd(2.0).convert(Currency::Usd, 7.0), Money::usd(2.0));
+    }
+
+    #[test]
+    fn three_digits_are_shown() {
+        for (value, shown) in [
+            (0.0, "0"),
+            (0.9994, "0.999"),
+            (0.9995, "1.00"),
+            (9.994, "9.99"),
+            (9.995, "10.0"),
+            (99.94, "99.9"),
+            (99.95, "100"),
+            (461.4, "461"),
+            (-13.62, "-13.6"),
+        ] {
+            assert_eq!(significant(value), shown, "{value}");
+        }
+    }
+
+    /// Day by day through 800 years, by the lengths of the months as one learns them.
+    #[test]
+    fn days_are_those_of_the_calendar() {
+        let leap = |year: i64| year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+        let mut last = None;
+        for year in 1600..2400 {
+            for month in 1..=12 {
+                let days = match month {
+                    2 => 28 + i64::from(leap(year)),
+                    4 | 6 | 9 | 11 => 30,
+                    _ => 31,
+                };
+                for day in [1, 2, 28, days] {
+                    let here = Date { year, month, day };
+                    assert_eq!(here.days_after_month(&format!("{year}-{month:02}")), Some(day - days), "{here:?}");
+                }
+                let first = Date { year, month, day: 1 }.number();
+                assert!(last.is_none_or(|last| first == last + 1), "{year}-{month}");
+                last = Some(first + days - 1);
+            }
+        }
+        let today = Date { year: 2026, month: 11, day: 30 };
+        assert_eq!(today.days_after_month("2025-12"), Some(334));
+        for nonsense in ["2026-13", "2026-00", "2026", "", "a-b"] {
+            assert_eq!(today.days_after_month(nonsense), None, "{nonsense}");
+        }
     }
 }

@@ -12,17 +12,16 @@ use enough_gpu::units::Currency;
 
 #[test]
 fn every_project_comes_back() {
-    let catalog = Catalog::bundled();
-    throw(cases(800), 1, |dice| {
-        let project = dice::project(7, &catalog, dice);
+    throw(cases(800, 1), 1, |catalog, dice| {
+        let project = dice::project(7, catalog, dice);
         for usual in [Currency::Cny, Currency::Usd] {
-            let link = write(&project, usual, &catalog);
-            let (read, unread) = Link::new("", &link).project(usual, &catalog).unwrap_or_else(|| panic!("{link}"));
+            let link = write(&project, usual, catalog);
+            let (read, unread) = Link::new("", &link).project(usual, catalog).unwrap_or_else(|| panic!("{link}"));
             assert_eq!(unread, [], "{link}");
             assert_eq!(read, project, "{link}");
-            assert_eq!(write(&read, usual, &catalog), link);
+            assert_eq!(write(&read, usual, catalog), link);
             // A query says the same as a fragment.
-            assert_eq!(Link::new(&link, "").project(usual, &catalog).map(|(p, _)| p), Some(read));
+            assert_eq!(Link::new(&link, "").project(usual, catalog).map(|(p, _)| p), Some(read));
         }
     });
 }
@@ -136,7 +135,6 @@ fn a_fragment_that_a_messenger_encoded_is_read() {
 
 #[test]
 fn no_text_breaks_it() {
-    let catalog = Catalog::bundled();
     let pieces: Vec<String> = KEYS
         .iter()
         .map(|(key, _)| (*key).to_string())
@@ -168,14 +166,14 @@ fn no_text_breaks_it() {
             .map(String::from),
         )
         .collect();
-    throw(cases(2000), 7, |dice| {
+    throw(cases(2000, 1), 7, |catalog, dice| {
         let text: String = (0..dice.below(24)).map(|_| pieces[dice.below(pieces.len())].as_str()).collect();
         let (query, fragment) = text.split_at(text.char_indices().map(|(at, _)| at).nth(dice.below(9)).unwrap_or(0));
         let link = Link::new(query, fragment);
         let _ = (link.lang(), link.theme(), link.embed(), link.locked());
-        if let Some((project, _)) = link.project(Currency::Usd, &catalog) {
-            let again = write(&project, Currency::Usd, &catalog);
-            let back = Link::new("", &again).project(Currency::Usd, &catalog).map_or_else(Project::default, |(p, _)| p);
+        if let Some((project, _)) = link.project(Currency::Usd, catalog) {
+            let again = write(&project, Currency::Usd, catalog);
+            let back = Link::new("", &again).project(Currency::Usd, catalog).map_or_else(Project::default, |(p, _)| p);
             assert_eq!(back, project, "{text:?} became {again:?}");
         }
     });

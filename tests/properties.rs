@@ -97,15 +97,14 @@ fn everything(p: &Project, catalog: &Catalog) -> Option<Advice> {
 
 #[test]
 fn any_project_gets_numbers_and_words() {
-    let catalog = Catalog::bundled();
     let (answered, slowest) = (AtomicUsize::new(0), Mutex::new((Duration::ZERO, String::new())));
-    let all = cases(1500);
-    throw(all, 20_261_130, |dice| {
-        let p = project(12, &catalog, dice);
+    let all = cases(1500, 1);
+    throw(all, 20_261_130, |catalog, dice| {
+        let p = project(12, catalog, dice);
         let start = Instant::now();
-        answered.fetch_add(usize::from(everything(&p, &catalog).is_some()), Relaxed);
+        answered.fetch_add(usize::from(everything(&p, catalog).is_some()), Relaxed);
         if dice.below(40) == 0 {
-            let _ = growth(&p, 10, &catalog);
+            let _ = growth(&p, 10, catalog);
         }
         let took = start.elapsed();
         let mut slowest = slowest.lock().unwrap();
@@ -122,32 +121,30 @@ fn any_project_gets_numbers_and_words() {
 /// The course of the step, reserved memory and the limit of a card are slower: fewer cases.
 #[test]
 fn the_slow_figures_are_numbers_too() {
-    let catalog = Catalog::bundled();
-    throw(cases(800) / 8, 3, |dice| {
-        let p = project(8, &catalog, dice);
+    throw(cases(100, 32), 3, |catalog, dice| {
+        let p = project(8, catalog, dice);
         let gpu = catalog.gpu(&p.hardware.gpu);
-        let Ok(m) = memory(&p, gpu, &catalog) else { return };
-        for point in estimate::timeline(&p, gpu, &catalog, 120) {
+        let Ok(m) = memory(&p, gpu, catalog) else { return };
+        for point in estimate::timeline(&p, gpu, catalog, 120) {
             assert!((0.0..=1.0).contains(&point.at), "{point:?}: {}", told(&p));
             assert!(point.parts.into_iter().sum::<Bytes>() <= m.card.scale(1.02), "{point:?}: {}", told(&p));
         }
-        assert!(estimate::reserved(&p, gpu, &catalog).unwrap() < ABSURD, "{}", told(&p));
-        assert!(estimate::needed(&p, gpu, &catalog).unwrap() < ABSURD, "{}", told(&p));
+        assert!(estimate::reserved(&p, gpu, catalog).unwrap() < ABSURD, "{}", told(&p));
+        assert!(estimate::needed(&p, gpu, catalog).unwrap() < ABSURD, "{}", told(&p));
     });
 }
 
 #[test]
 fn fixes_go_back_exactly() {
-    let catalog = Catalog::bundled();
     let applied = AtomicUsize::new(0);
-    throw(cases(300) / 2, 9, |dice| {
-        let mut here = project(6, &catalog, dice);
+    throw(cases(150, 8), 9, |catalog, dice| {
+        let mut here = project(6, catalog, dice);
         here.hardware.gpu = dice.of(&["rtx-3060-12gb", "t4", "rtx-4090", "rx-6700-xt"]).to_string();
         here.hardware.no_gpu = false;
         let mut changes = Changes::default();
         let mut before = Vec::new();
         for _ in 0..4 {
-            let Ok(advice) = advise(&here, &catalog) else { break };
+            let Ok(advice) = advise(&here, catalog) else { break };
             let plan = advice.make_it_fit.map(|p| (p.fixes, p.project));
             let choices: Vec<_> = advice.fixes.into_iter().map(|f| (vec![f.kind], f.project)).chain(plan).collect();
             if choices.is_empty() {
@@ -161,15 +158,15 @@ fn fixes_go_back_exactly() {
         }
         assert_eq!(changes.is_empty(), before.is_empty());
         for project in before.into_iter().rev() {
-            let back = changes.undo(&here, &catalog).unwrap();
+            let back = changes.undo(&here, catalog).unwrap();
             here.clone_from(&back);
             assert_eq!(back, project);
             // What comes back through the link is what was there.
-            let link = write(&back, Currency::Usd, &catalog);
-            let read = Link::new("", &link).project(Currency::Usd, &catalog).map(|(p, _)| p);
+            let link = write(&back, Currency::Usd, catalog);
+            let read = Link::new("", &link).project(Currency::Usd, catalog).map(|(p, _)| p);
             assert_eq!(read, Some(back), "{link}");
         }
-        assert_eq!(changes.undo(&here, &catalog), None);
+        assert_eq!(changes.undo(&here, catalog), None);
         // After an edit there is no way back that would lose it.
         changes.push(Vec::new(), here.clone(), here.clone());
         here.samples += 1;
@@ -180,13 +177,12 @@ fn fixes_go_back_exactly() {
 
 #[test]
 fn a_bigger_budget_is_never_slower() {
-    let catalog = Catalog::bundled();
-    throw(cases(200) / 4, 11, |dice| {
-        let mut p = project(6, &catalog, dice);
+    throw(cases(50, 32), 11, |catalog, dice| {
+        let mut p = project(6, catalog, dice);
         let mut last = f64::INFINITY;
         for limit in [0.0, 3.0, 30.0, 300.0, 1e4, 1e6, 1e9] {
             p.budget.limit = Some(limit);
-            let Ok(advice) = advise(&p, &catalog) else { break };
+            let Ok(advice) = advise(&p, catalog) else { break };
             match advice.plans.afford {
                 Some(Afford::Soonest(plan)) => {
                     assert!(plan.outlay.amount <= limit && plan.wait <= last, "{limit}: {plan:?}: {}", told(&p));
@@ -200,14 +196,13 @@ fn a_bigger_budget_is_never_slower() {
 
 #[test]
 fn a_new_card_takes_no_plan_away() {
-    let catalog = Catalog::bundled();
-    throw(cases(160) / 4, 13, |dice| {
-        let p = project(6, &catalog, dice);
+    throw(cases(40, 8), 13, |catalog, dice| {
+        let p = project(6, catalog, dice);
         let mut larger = catalog.clone();
         let like = dice.of(&catalog.gpus).clone();
         let usable = like.usable.scale(0.5 + dice.part() * 2.0);
         larger.gpus.to_mut().push(Gpu { id: "brand-new", usable, memory: usable, ..like });
-        let (Ok(before), Ok(after)) = (advise(&p, &catalog), advise(&p, &larger)) else { return };
+        let (Ok(before), Ok(after)) = (advise(&p, catalog), advise(&p, &larger)) else { return };
         for plan in &before.plans.front {
             let as_good = |o: &&advise::Plan| o.wait <= plan.wait && o.cost.amount <= plan.cost.amount;
             assert!(after.plans.front.iter().any(|o| as_good(&o)), "{plan:?} is gone: {}", told(&p));
@@ -230,9 +225,8 @@ fn rank(verdict: &Verdict) -> u8 {
 /// A card with more memory and the same kernels is never worse; and its make-it-fit never needs more risk.
 #[test]
 fn a_bigger_card_never_runs_out_where_a_smaller_one_fits() {
-    let bundled = Catalog::bundled();
-    throw(cases(240) / 4, 17, |dice| {
-        let mut catalog = bundled.clone();
+    throw(cases(60, 8), 17, |catalog, dice| {
+        let mut catalog = catalog.clone();
         let like = dice.of(&catalog.gpus).clone();
         let usable = like.usable.scale(1.0 + dice.part());
         let larger = Gpu { id: "larger", usable, memory: usable, ..like.clone() };
@@ -260,16 +254,15 @@ fn a_bigger_card_never_runs_out_where_a_smaller_one_fits() {
 /// Real cards beside each other: one with more memory, the same maker and kernels never is the worse one.
 #[test]
 fn more_memory_in_the_shop_is_never_worse() {
-    let catalog = Catalog::bundled();
-    throw(cases(120) / 4, 19, |dice| {
-        let p = project(6, &catalog, dice);
+    throw(cases(30, 48), 19, |catalog, dice| {
+        let p = project(6, catalog, dice);
         let mut known: Vec<(&Gpu, u8)> = Vec::new();
         for _ in 0..12 {
             let gpu = dice.of(&catalog.gpus);
             let mut there = p.clone();
             there.hardware.no_gpu = false;
             (there.hardware.count, there.hardware.gpu) = (1, gpu.id.to_string());
-            let Ok(advice) = advise(&there, &catalog) else { continue };
+            let Ok(advice) = advise(&there, catalog) else { continue };
             if !matches!(advice.verdict, Verdict::CannotRun(_)) {
                 known.push((gpu, rank(&advice.verdict)));
             }
@@ -292,7 +285,7 @@ fn more_never_needs_less() {
     let catalog = Catalog::bundled();
     let mut dice = Dice(23);
     let gpu = catalog.gpu("rtx-4090");
-    let rounds = cases(1).div_ceil(1000).min(40);
+    let rounds = cases(1, 1).div_ceil(1000).min(40);
     let mut compared = 0;
     let mut wrong = Vec::new();
     for model in catalog.models.iter().cycle().take(catalog.models.len() * rounds) {
@@ -356,8 +349,8 @@ fn more_layers_never_need_less() {
         }
     }
     assert!(compared > 200, "{compared}");
-    throw(cases(400), 29, |dice| {
-        let mut p = sane(project(4, &catalog, dice), dice);
+    throw(cases(400, 4), 29, |catalog, dice| {
+        let mut p = sane(project(4, catalog, dice), dice);
         let heads = 1 << dice.below(6);
         let custom = CustomModel {
             layers: 1 + dice.below(80) as u64,
@@ -370,7 +363,7 @@ fn more_layers_never_need_less() {
         };
         p.model = String::new();
         p.custom = Some(custom.clone());
-        let need = |c: CustomModel| memory(&Project { custom: Some(c), ..p.clone() }, None, &catalog).map(|m| m.card);
+        let need = |c: CustomModel| memory(&Project { custom: Some(c), ..p.clone() }, None, catalog).map(|m| m.card);
         let (Ok(before), Ok(after)) = (need(custom.clone()), need(CustomModel { layers: custom.layers + 1, ..custom }))
         else {
             return;
@@ -382,19 +375,18 @@ fn more_layers_never_need_less() {
 /// What makes it fit, fits: the changed project is estimated again.
 #[test]
 fn made_to_fit_is_to_fit() {
-    let catalog = Catalog::bundled();
     let found = AtomicUsize::new(0);
-    throw(cases(400) / 4, 31, |dice| {
-        let mut p = project(6, &catalog, dice);
+    throw(cases(100, 4), 31, |catalog, dice| {
+        let mut p = project(6, catalog, dice);
         p.hardware.count = 1;
         let gpu = dice.of(&catalog.gpus);
         if p.method == Method::QLora && advise::card_bar(&p, gpu).is_some() {
             return;
         }
         p.hardware.gpu = gpu.id.to_string();
-        let Some(plan) = make_it_fit(&p, gpu, &catalog) else { return };
+        let Some(plan) = make_it_fit(&p, gpu, catalog) else { return };
         found.fetch_add(1, Relaxed);
-        let there = memory(&plan.project, Some(gpu), &catalog).unwrap();
+        let there = memory(&plan.project, Some(gpu), catalog).unwrap();
         assert_eq!(there.card, plan.card, "{}: {:?}: {}", gpu.id, plan.fixes, told(&p));
         assert!(there.card.scale(1.0 + there.band) <= gpu.usable, "{}: {:?}: {}", gpu.id, plan.fixes, told(&p));
     });

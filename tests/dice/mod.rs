@@ -81,26 +81,52 @@ pub fn sane(mut project: Project, dice: &mut Dice) -> Project {
     project
 }
 
-/// Below this many cases one core looks at them, the same ones in every run.
+/// Below this many cases one core looks at them, with the whole catalog: the same ones in every run.
 const FEW: usize = 10_000;
 
-/// Looks at so many cases: many of them on all cores, each with dice of its own, the same in every run with as many cores.
-pub fn throw(cases: usize, seed: u64, look: impl Fn(&mut Dice) + Sync) {
-    let cores = if cases < FEW { 1 } else { std::thread::available_parallelism().map_or(1, usize::from) };
+/// Looks at so many cases. Many of them on all cores, each with dice of its own, and before shelves drawn from the
+/// catalog, because most of the time of an advice goes to walking along all cards; all cards have their turn.
+pub fn throw(cases: usize, seed: u64, look: impl Fn(&Catalog, &mut Dice) + Sync) {
+    let catalog = Catalog::bundled();
+    if cases < FEW {
+        let mut dice = Dice(seed);
+        (0..cases).for_each(|_| look(&catalog, &mut dice));
+        return;
+    }
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
     std::thread::scope(|scope| {
-        for core in 1..cores {
-            let look = &look;
+        for core in 0..cores {
+            let (look, catalog) = (&look, &catalog);
             scope.spawn(move || {
                 let mut dice = Dice(seed + ((core as u64) << 40));
-                (0..cases / cores).for_each(|_| look(&mut dice));
+                let mut here = catalog.clone();
+                for case in 0..cases.div_ceil(cores) {
+                    if case % 50 == 0 {
+                        here = shelf(catalog, &mut dice);
+                    }
+                    look(&here, &mut dice);
+                }
             });
         }
-        let mut dice = Dice(seed);
-        (0..cases - (cores - 1) * (cases / cores)).for_each(|_| look(&mut dice));
     });
 }
 
-/// How many cases a test looks at: `few`, or as many as `cargo xtask fuzz` asks for.
-pub fn cases(few: usize) -> usize {
-    std::env::var("ENOUGH_GPU_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(few)
+/// A catalog with some of the cards and what is offered of them; one in fifty times with all.
+fn shelf(catalog: &Catalog, dice: &mut Dice) -> Catalog {
+    /// Cards that the page itself and tests name.
+    const ALWAYS: [&str; 5] = ["rtx-4090", "rtx-3060-12gb", "t4", "rx-6700-xt", "a100-sxm-80gb"];
+    const DRAWN: usize = 20;
+    let mut shelf = catalog.clone();
+    if dice.below(50) > 0 {
+        let drawn: Vec<&str> = (0..DRAWN).map(|_| dice.of(&catalog.gpus).id).chain(ALWAYS).collect();
+        shelf.gpus.to_mut().retain(|gpu| drawn.contains(&gpu.id));
+        shelf.offers.to_mut().retain(|offer| drawn.contains(&offer.gpu));
+    }
+    shelf
+}
+
+/// How many cases a test looks at: `few`, or one of `each` that `cargo xtask fuzz` asks for. A case that takes the time of
+/// many is looked at less often.
+pub fn cases(few: usize, each: usize) -> usize {
+    std::env::var("ENOUGH_GPU_CASES").ok().and_then(|n| n.parse::<usize>().ok()).map_or(few, |n| n / each)
 }

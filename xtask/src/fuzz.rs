@@ -3,7 +3,7 @@
 use crate::shell::{self, Outcome, cargo, say};
 use std::process::ExitCode;
 
-/// Cases where none are asked for: some minutes.
+/// Cases where none are asked for: half a minute.
 const CASES: u64 = 20_000;
 
 /// Reads `--cases N`.
@@ -20,10 +20,12 @@ pub fn cases(options: &[&str]) -> Outcome<u64> {
     }
 }
 
-/// Runs the tests of properties, links and fields with so many cases each.
+/// Runs the tests of properties and links with so many cases, one test after the other, each on all cores. What takes the
+/// time of many advices looks at fewer of them (`tests/dice/mod.rs`).
 pub fn run(cases: u64) -> Outcome<ExitCode> {
     say(&format!("{cases} projects, links and texts, thrown by dice; what fails names the link of its project"));
-    let arguments = ["test", "--release", "--test", "properties", "--test", "link", "--", "--nocapture"];
+    let arguments =
+        ["test", "--release", "--test", "properties", "--test", "link", "--", "--nocapture", "--test-threads=1"];
     shell::run(cargo().args(arguments).env("ENOUGH_GPU_CASES", cases.to_string()), "a property")?;
     Ok(ExitCode::SUCCESS)
 }

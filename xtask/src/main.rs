@@ -29,7 +29,7 @@ cargo xtask test               formatting, lints, native tests, tests in a headl
 cargo xtask recipes            the ready files that the page hands out, read by the training tools themselves
 cargo xtask firefox            the built page in Firefox
 cargo xtask speed              how fast the built page opens and answers; on a machine that does nothing else
-cargo xtask fuzz [--cases N]   what must hold for any project, on many of them (20,000; a million takes hours)
+cargo xtask fuzz [--cases N]   what must hold for any project, on many of them (20,000; a million: a quarter of an hour)
 cargo xtask bench              how fast, natively, in a browser and beside other calculators: docs/benchmarks.md
 cargo xtask mutants [--sample N] [--seed N]
                                the estimate changed in one place at a time: does a test notice? docs/mutation.md
