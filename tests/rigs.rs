@@ -54,6 +54,20 @@ fn four_rtx_4090() {
     assert!(found.checks.contains(&Check::Case(Case::OpenFrame)));
 }
 
+/// The connector and the driver's rule are NVIDIA's, and begin at 300 W: the RTX 5070 Ti has it, Radeons never.
+#[test]
+fn the_connector_is_nvidias() {
+    let catalog = Catalog::bundled();
+    let told = |id: &str| {
+        let checks = rig(catalog.gpu(id).unwrap(), 2, Bytes::from_gib(32.0)).unwrap().checks;
+        (checks.contains(&Check::TwelveVolt { cables: 2 }), checks.contains(&Check::NoPeerToPeer))
+    };
+    assert_eq!(told("rtx-5070-ti"), (true, true));
+    assert_eq!(told("rtx-4070"), (false, true));
+    assert_eq!(told("rx-7900-xtx"), (false, false));
+    assert_eq!(told("rtx-6000-ada"), (false, false));
+}
+
 #[test]
 fn what_no_home_holds() {
     let catalog = Catalog::bundled();

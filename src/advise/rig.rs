@@ -1,7 +1,7 @@
 //! A machine of one's own: what it takes to run a number of cards at home or in an office.
 
 use super::terms::{SUPPLY_EFFICIENCY, SUPPLY_REST_W, can_own, supply_watts, wall_watts};
-use crate::catalog::{Catalog, Gpu, GpuFamily};
+use crate::catalog::{Catalog, Gpu, GpuFamily, Vendor};
 use crate::project::{Place, Project, place};
 use crate::units::Bytes;
 
@@ -204,9 +204,10 @@ pub fn rig(gpu: &Gpu, count: u32, host: Bytes) -> Option<Rig> {
     let wall_w = (cards * each + SUPPLY_REST_W) / SUPPLY_EFFICIENCY;
     let month_kwh = wall_watts(gpu, count)? * 24.0 * 30.0 / 1000.0;
     let mut checks = vec![Check::PowerSupply { watts: supply_w, supplies: supplies as u32 }];
-    // NVIDIA's cards of more than 300 W since 2022 carry the 16-pin connector.
-    let sixteen_pin = gpu.launched >= "2022-09" && each > 300.0 && gpu.family == GpuFamily::Consumer;
-    if sixteen_pin {
+    // NVIDIA's game cards of 300 W and more since 2022 carry the 16-pin connector (specifications of the RTX 4080 to 5090:
+    // "300 W or greater PCIe Gen 5 cable"); AMD's do not.
+    let recent = gpu.vendor == Vendor::Nvidia && gpu.launched >= "2022-09" && gpu.family == GpuFamily::Consumer;
+    if recent && each >= 300.0 {
         checks.push(Check::TwelveVolt { cables: count });
     }
     let walls: Vec<Check> = Circuit::ALL.into_iter().filter(|c| c.continuous_w() >= wall_w).map(Check::Wall).collect();
@@ -248,7 +249,7 @@ pub fn rig(gpu: &Gpu, count: u32, host: Bytes) -> Option<Rig> {
         1 => Noise::Usual,
         _ => Noise::Loud,
     }));
-    if count > 1 && gpu.family == GpuFamily::Consumer && gpu.launched >= "2022-09" {
+    if count > 1 && recent {
         checks.push(Check::NoPeerToPeer);
     }
     let not_at_home = !can_own(gpu, count);

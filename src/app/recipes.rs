@@ -6,7 +6,7 @@ use super::page::{Page, page};
 use super::share::{copy_button, download};
 use crate::advise::recipe::{Recipe, libraries, recipes};
 use crate::project::{Choice, Field, Framework, Project, Sharding};
-use crate::text::{self, Lang, labels, recipes as say};
+use crate::text::{self, Lang, recipes as say};
 use leptos::html::Textarea;
 use leptos::prelude::*;
 
