@@ -94,10 +94,10 @@ fn volumes_grow_as_volumes_do() {
     for model in catalog.models.iter().filter(|m| m.domain == Domain::Vision && volumes(m.id)) {
         let usual = Project { model: model.id.into(), method: Method::Full, ..Project::default() };
         let kept = |side, frames| {
-            let project = Project { image_side: side, frames, ..usual.clone() };
+            let project = Project { image_side: side, frames, micro_batch: 8, ..usual.clone() };
             memory(&project, None, &catalog).map(|m| m.part(Part::Activations).0 as f64)
         };
-        let (Ok(small), Ok(deep), Ok(wide)) = (kept(96, 32), kept(96, 64), kept(192, 32)) else { continue };
+        let (Ok(small), Ok(deep), Ok(wide)) = (kept(128, 128), kept(128, 256), kept(256, 128)) else { continue };
         assert!((1.8..2.2).contains(&(deep / small)), "{}: {small} {deep}", model.id);
         assert!((3.6..4.4).contains(&(wide / small)), "{}: {small} {wide}", model.id);
         found += 1;

@@ -245,7 +245,7 @@ mod tests {
             text.clear();
             match next() % 3 {
                 0 => write!(text, "{}.{:017}", next() % 10, digits % 10_u64.pow(17)),
-                1 => write!(text, "{digits}e{}", (next() % 56) as i64 - 37),
+                1 => write!(text, "{digits}e{}", (next() % 56).cast_signed() - 37),
                 _ => write!(text, "{}.5", digits / 10),
             }
             .expect("writing to a string");
