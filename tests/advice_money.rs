@@ -7,6 +7,7 @@ use enough_gpu::advise::{
 };
 use enough_gpu::catalog::{Catalog, Gpu};
 use enough_gpu::project::{Field, Project, fields};
+use enough_gpu::text::{Lang, answer, plan_card};
 use enough_gpu::units::{Currency, Date, Money};
 
 fn catalog() -> Catalog {
@@ -477,4 +478,30 @@ fn nothing_cheaper_is_said_only_where_it_is_true() {
     assert!(matches!(advice.verdict, Verdict::Fits { .. }));
     let afford = advice.plans.afford;
     assert!(!matches!(afford, Some(Afford::TooLittle(p)) if p.way != Way::Own), "{afford:?}");
+}
+
+/// The next step and the picks beside it name the same cards, in the same number.
+#[test]
+fn the_next_step_rents_what_a_pick_rents() {
+    let catalog = catalog();
+    let mut clusters = 0;
+    for currency in [Currency::Usd, Currency::Cny] {
+        for mut project in projects(&catalog) {
+            project.budget.currency = currency;
+            project.hardware.no_gpu = true;
+            let advice = advise(&project, &catalog);
+            let said = answer(Lang::En, &project, &advice, &catalog).next.sentence;
+            let plans = advice.unwrap().plans;
+            let Some((_, plan)) = plans.picks.iter().find(|(_, p)| matches!(p.way, Way::Rent | Way::Spot)) else {
+                continue;
+            };
+            if !said.contains("two rented hours") && !said.contains("cluster") {
+                continue;
+            }
+            clusters += usize::from(said.contains("cluster"));
+            let name = plan_card(Lang::En, plan, &catalog);
+            assert!(said.contains(&name), "{}: {said}, but the pick is {name}", project.preset);
+        }
+    }
+    assert!(clusters > 0);
 }

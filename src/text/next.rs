@@ -3,7 +3,7 @@
 use super::names::{before, between, provider};
 use super::numbers::{about_hours, hours, money};
 use super::{Lang, say};
-use crate::advise::{Advice, CardChoice, CardWarning, FixKind, FreeChoice, Pick, Verdict};
+use crate::advise::{Advice, CardChoice, CardWarning, FixKind, FreeChoice, Pick, Verdict, Way};
 use crate::catalog::Catalog;
 use crate::project::{Precision, Project};
 
@@ -287,12 +287,14 @@ fn elsewhere(lang: Lang, advice: &Advice, catalog: &Catalog) -> Next {
         });
     }
     let usable = |c: &&CardChoice| c.fits;
-    let rented = advice
-        .cards
-        .iter()
-        .filter(usable)
-        .find(|c| c.rent.is_some() && c.pick == Some(Pick::Cheapest))
-        .or_else(|| advice.cards.iter().filter(usable).find(|c| c.rent.is_some()));
+    let to_rent = || advice.cards.iter().filter(usable).filter(|c| c.rent.is_some());
+    // The one that stands among the picks below, the cheapest first; they are weighed with all that is paid for.
+    let picked = advice.plans.picks.iter().map(|(_, plan)| plan).filter(|plan| matches!(plan.way, Way::Rent | Way::Spot));
+    let rented = picked
+        .into_iter()
+        .find_map(|plan| to_rent().find(|c| (c.gpu, c.count) == (plan.gpu, plan.count)))
+        .or_else(|| to_rent().find(|c| c.pick == Some(Pick::Cheapest)))
+        .or_else(|| to_rent().next());
     if let Some((choice, rent)) = rented.and_then(|c| c.rent.map(|r| (c, r))) {
         if choice.count > crate::estimate::CARDS_PER_MACHINE {
             return cluster(lang, choice, catalog);
