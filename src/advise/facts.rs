@@ -181,6 +181,8 @@ pub struct FreeChoice {
     pub hours: Option<f64>,
     /// Longest session, hours.
     pub session_limit_h: Option<f64>,
+    /// Free hours, and after how many hours they come back: never, where that is nothing.
+    pub free_hours: Option<(f64, Option<f64>)>,
     /// Hours from the start to the end, the free hours of further days and weeks awaited.
     pub wait_h: Option<f64>,
     /// Sessions that the run takes when it is saved and resumed; 1 = one sitting.
@@ -220,6 +222,15 @@ impl FreeChoice {
         const FEW_SESSIONS: u32 = 3;
         self.is_open() && self.sessions <= FEW_SESSIONS
     }
+}
+
+/// A smaller variant of a run for which there is no money, on a free notebook.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FreeInstead {
+    /// Where, with the time of the smaller variant.
+    pub choice: FreeChoice,
+    /// What is changed, the mildest first; nothing where the run fits as it is.
+    pub fixes: Vec<FixKind>,
 }
 
 /// Why a free offer is not one that everybody can count on.

@@ -1,10 +1,11 @@
 //! Free notebooks on which the run fits.
 
-use super::engine::Memo;
+use super::engine::{Engine, Memo, on};
+use super::fixes::Bench;
 use super::warnings::{OLDEST_CURRENT, bar, lacks_bf16};
-use super::{FreeChoice, Restriction};
+use super::{FitPlan, FreeChoice, FreeInstead, QualityRisk, Restriction};
 use crate::catalog::{Catalog, FreeTier, Gpu, Vendor};
-use crate::project::Project;
+use crate::project::{Precision, Project, Sharding};
 use crate::units::{Bytes, Currency, decimal, sort};
 
 /// More sittings than this are no plan.
@@ -34,6 +35,20 @@ pub(super) fn free(memo: &Memo<'_>, project: &Project, catalog: &Catalog) -> Vec
 }
 
 fn choice(memo: &Memo<'_>, project: &Project, catalog: &Catalog, tier: &FreeTier) -> Option<FreeChoice> {
+    let (gpu, usable) = offered(project, catalog, tier)?;
+    // One card is simplest; all of them are faster.
+    let fitting = [tier.gpus, 1].into_iter().find_map(|count| {
+        let (sharding, need) = memo.share(gpu, count)?;
+        let fits = need.fits(usable);
+        (fits || need.is_tight(usable)).then(|| (count, !fits, memo.time(gpu, count, sharding)))
+    });
+    let (count, tight, time) = fitting?;
+    let there = FreeChoice { count, tight, ..taken(project, gpu, tier, catalog) };
+    within_limits(there, time.map(|t| t.run.hours()))
+}
+
+/// The card of a free notebook and what PyTorch gets of it; nothing where it is no notebook or cannot train this at all.
+fn offered<'a>(project: &Project, catalog: &'a Catalog, tier: &FreeTier) -> Option<(&'a Gpu, Bytes)> {
     // Credits and hourly prices are not free notebooks.
     if tier.usd_h != Some(0.0) || tier.gpus == 0 || tier.limits.contains("not for training") {
         return None;
@@ -44,38 +59,82 @@ fn choice(memo: &Memo<'_>, project: &Project, catalog: &Catalog, tier: &FreeTier
     }
     // A slice of a card has less than the card.
     let each = tier.memory_gib.map_or(f64::INFINITY, |gib| gib / f64::from(tier.gpus));
-    let usable = gpu.usable.min(Bytes::from_gib(each.min(1e6)));
-    // One card is simplest; all of them are faster.
-    let fitting = [tier.gpus, 1].into_iter().find_map(|count| {
-        let (sharding, need) = memo.share(gpu, count)?;
-        let fits = need.fits(usable);
-        (fits || need.is_tight(usable)).then(|| (count, !fits, memo.time(gpu, count, sharding)))
-    });
-    let (count, tight, time) = fitting?;
-    let hours = time.map(|t| t.run.hours());
-    let session = tier.session_limit_h.unwrap_or(f64::INFINITY);
-    let sessions = hours.map_or(1.0, |h| (h / session).ceil().max(1.0));
-    let quota = Quota::of(tier);
-    if sessions > MOST_SESSIONS || hours.zip(quota).is_some_and(|(h, q)| h > q.in_all()) {
-        return None;
-    }
-    Some(FreeChoice {
+    Some((gpu, gpu.usable.min(Bytes::from_gib(each.min(1e6)))))
+}
+
+/// A free notebook before anything is known of the run's time there.
+fn taken(project: &Project, gpu: &Gpu, tier: &FreeTier, catalog: &Catalog) -> FreeChoice {
+    FreeChoice {
         platform: tier.platform,
         offer: tier.offer,
-        gpu: gpu.id,
-        count,
-        hours,
+        gpu: tier.gpu,
+        count: 1,
+        hours: None,
         session_limit_h: tier.session_limit_h,
-        wait_h: hours.map(|h| quota.map_or(h, |q| q.wait(h))),
-        sessions: sessions as u32,
-        tight,
+        free_hours: Quota::of(tier, catalog).map(|quota| (quota.hours, quota.every_h)),
+        wait_h: None,
+        sessions: 1,
+        tight: false,
         fp16_instead: lacks_bf16(project, gpu),
         china: tier.china,
         restriction: restriction(gpu, tier),
         away: tier.china != (project.budget.currency == Currency::Cny),
         as_of: tier.source.as_of,
         rough: tier.source.place.starts_with("memory"),
-    })
+    }
+}
+
+/// The same with the run's hours, where they are within what it gives.
+fn within_limits(choice: FreeChoice, hours: Option<f64>) -> Option<FreeChoice> {
+    let session = choice.session_limit_h.unwrap_or(f64::INFINITY);
+    let sessions = hours.map_or(1.0, |h| (h / session).ceil().max(1.0));
+    let quota = choice.free_hours.map(|(hours, every_h)| Quota { hours, every_h });
+    if sessions > MOST_SESSIONS || hours.zip(quota).is_some_and(|(h, q)| h > q.in_all()) {
+        return None;
+    }
+    let wait_h = hours.map(|h| quota.map_or(h, |q| q.wait(h)));
+    Some(FreeChoice { hours, wait_h, sessions: sessions as u32, ..choice })
+}
+
+/// The free way out for somebody whose money is not enough: the least painful variant of the run that fits a notebook which
+/// everybody can have; before one that is other training, a notebook whose software asks for patience; at last one that is
+/// for some people only.
+pub(super) fn instead(
+    engine: &dyn Engine,
+    project: &Project,
+    catalog: &Catalog,
+    known: &[FreeChoice],
+) -> Option<FreeInstead> {
+    let as_it_is = |c: &FreeChoice| FreeInstead { choice: c.clone(), fixes: Vec::new() };
+    let mut found: Vec<(FitPlan, FreeChoice)> = Vec::new();
+    let mut tried: Vec<(&str, Bytes)> = Vec::new();
+    for tier in catalog.free.iter() {
+        let Some((gpu, usable)) = offered(project, catalog, tier) else { continue };
+        let there = taken(project, gpu, tier, catalog);
+        if !there.is_open() || tried.contains(&(gpu.id, usable)) {
+            continue;
+        }
+        tried.push((gpu.id, usable));
+        let card = Gpu { usable, ..gpu.clone() };
+        let mut start = on(project, gpu, 1, Sharding::Ddp);
+        if there.fp16_instead {
+            start.precision = Precision::AmpFp16;
+        }
+        let memo = Memo::new(engine, &start);
+        let Some(plan) = Bench::new(&memo, &card, &start, catalog).make_it_fit(&start) else { continue };
+        let hours = memo.time_of(&plan.project, gpu).map(|t| t.run.hours());
+        found.extend(within_limits(there, hours).map(|choice| (plan, choice)));
+    }
+    let milder = |(a, _): &(FitPlan, FreeChoice), (b, _): &(FitPlan, FreeChoice)| {
+        (a.risk, a.fixes.len()).cmp(&(b.risk, b.fixes.len()))
+    };
+    let least = found.into_iter().min_by(milder);
+    let mild = least.as_ref().is_some_and(|(plan, _)| plan.risk < QualityRisk::Real);
+    let changed = least.map(|(plan, choice)| FreeInstead { choice, fixes: plan.fixes });
+    let mut here = known.iter().filter(|c| !c.away && !c.tight);
+    let patience = |c: &&FreeChoice| matches!(c.restriction, Some(Restriction::OtherCard | Restriction::OtherLibrary));
+    let patient = here.clone().find(patience).map(as_it_is);
+    if mild { changed } else { patient.or(changed).or_else(|| here.next().map(as_it_is)) }
 }
 
 fn restriction(gpu: &Gpu, tier: &FreeTier) -> Option<Restriction> {
@@ -93,9 +152,14 @@ struct Quota {
 }
 
 impl Quota {
-    /// The free amount of an offer, where it is given in hours.
-    fn of(tier: &FreeTier) -> Option<Self> {
+    /// The free amount of an offer, where it is given in hours, or that of the platform's other one.
+    fn of(tier: &FreeTier, catalog: &Catalog) -> Option<Self> {
         let words = tier.amount;
+        if words.contains("shares the same") {
+            let mut same =
+                catalog.free.iter().filter(|other| other.platform == tier.platform && other.offer != tier.offer);
+            return same.find_map(|other| Self::of(other, catalog));
+        }
         if !words.contains("hour") {
             return None;
         }

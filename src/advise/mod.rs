@@ -136,7 +136,10 @@ fn advise_with(engine: &dyn Engine, project: &Project, catalog: &Catalog) -> Res
         Some((gpu, plan.project.hardware.count, time.run.hours()))
     });
     let given = plans::Given { cards: &ranked, free: &free, own, own_changed, hours_on_cpu: cpu_does_it };
-    let plans = plans::plans(project, catalog, &given);
+    let mut plans = plans::plans(project, catalog, &given);
+    if plans.afford.is_some_and(|afford| afford.is_too_little()) {
+        plans.free_instead = free::instead(engine, project, catalog, &free);
+    }
     let cards = cards::cards(ranked, &plans.rentals);
     Ok(Advice {
         verdict,

@@ -4,7 +4,7 @@
 use super::beside::{AtHome, nearly, purchase, rentals};
 use super::cards::{LONGEST_H, Ranked, is_mainstream};
 use super::terms::{SET_UP_H, Terms, can_own, resale_share};
-use super::{CardChoice, FreeChoice, Pick};
+use super::{CardChoice, FreeChoice, FreeInstead, Pick};
 use crate::catalog::{Catalog, Gpu, Vendor};
 use crate::estimate::CARDS_PER_MACHINE;
 use crate::project::Project;
@@ -106,6 +106,13 @@ pub enum Afford {
     TooLittle(Plan),
 }
 
+impl Afford {
+    /// Whether something would have to be rented or bought for which there is no money.
+    pub const fn is_too_little(&self) -> bool {
+        matches!(self, Self::TooLittle(plan) if !matches!(plan.way, Way::Own | Way::Processor))
+    }
+}
+
 /// A rental that is no plan for everybody.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LeftOut {
@@ -135,6 +142,8 @@ pub struct Plans {
     pub left_out: Option<LeftOut>,
     /// What the budget buys, where one is given.
     pub afford: Option<Afford>,
+    /// Where the money is not enough: the free way out.
+    pub free_instead: Option<FreeInstead>,
     /// A pick that is done hardly later than the soonest that the budget buys, and costs less.
     pub nearly: Option<Plan>,
     /// The card to buy for the budget on which the run is soonest done, of one that is enough for it alone where there is.
@@ -207,7 +216,7 @@ pub(super) fn plans(project: &Project, catalog: &Catalog, given: &Given<'_>) -> 
     let mut own = own.into_iter().filter_map(|(own, changed)| Some(AtHome { plan: own_card(&terms, own?), changed }));
     let at_home = own.next().filter(|_| !picks.iter().any(|(_, plan)| plan.way == Way::Own));
     let rentals = rentals(&picks, &all, dollar, catalog);
-    Plans { front, others, picks, at_home, rentals, cheaper, left_out, afford, nearly, purchase, step_up }
+    Plans { front, others, picks, at_home, rentals, cheaper, left_out, afford, free_instead: None, nearly, purchase, step_up }
 }
 
 /// The cheapest rental below `cost` among those that are no plans.

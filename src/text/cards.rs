@@ -211,9 +211,23 @@ pub fn free_limits(lang: Lang, free: &FreeChoice) -> String {
         first
     };
     let first = capital(&first);
-    match limit {
+    let first = match limit {
         Some(l) => say!(lang, "{first}；每次最多 {l}", "{first}; at most {l} each"),
         None => first,
+    };
+    match free.free_hours {
+        Some((amount, every)) => format!("{first}{}{}", lang.pick("；", "; "), quota(lang, amount, every)),
+        None => first,
+    }
+}
+
+/// How many hours are free.
+fn quota(lang: Lang, amount: f64, every: Option<f64>) -> String {
+    let amount = significant_hours(lang, amount);
+    match every {
+        Some(every) if every > 24.0 => say!(lang, "每周免费 {amount}", "{amount} free a week"),
+        Some(_) => say!(lang, "每天免费 {amount}", "{amount} free a day"),
+        None => say!(lang, "一共免费 {amount}", "{amount} free in all"),
     }
 }
 

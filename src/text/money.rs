@@ -3,7 +3,7 @@
 use super::names::{before, provider};
 use super::numbers::{about, about_hours, before_word, hours, money, month, percent, plain};
 use super::{Lang, Message, both, say};
-use crate::advise::{Afford, LeftOut, Pick, Plan, Plans, Purchase, RentOrBuy, StepUp, Way};
+use crate::advise::{Afford, FreeInstead, LeftOut, Pick, Plan, Plans, Purchase, RentOrBuy, StepUp, Way};
 use crate::catalog::Catalog;
 use crate::project::Budget;
 use crate::units::{Date, Money};
@@ -166,8 +166,49 @@ fn left_out(lang: Lang, left: &LeftOut, catalog: &Catalog) -> String {
     )
 }
 
-/// What the budget buys.
-pub fn afford(lang: Lang, budget: &Budget, afford: &Afford, catalog: &Catalog) -> String {
+/// What the budget buys; nothing where none is given.
+pub fn afford(lang: Lang, budget: &Budget, plans: &Plans, catalog: &Catalog) -> Option<String> {
+    let said = afforded(lang, budget, plans.afford.as_ref()?, catalog);
+    Some(match plans.free_instead.as_ref() {
+        Some(free) => said + lang.pick("", " ") + &free_instead(lang, free, catalog),
+        None if plans.afford.is_some_and(|afford| afford.is_too_little()) => {
+            say!(lang, "{said}换小一点的模型，或者改 LoRA、QLoRA。", "{said} Take a smaller model, or LoRA or QLoRA.")
+        }
+        None => said,
+    })
+}
+
+/// The free way out where the money is not enough, with its limits.
+pub(super) fn free_instead(lang: Lang, free: &FreeInstead, catalog: &Catalog) -> String {
+    let choice = &free.choice;
+    let platform = provider(lang, choice.platform);
+    let card = super::free_card(lang, choice, catalog).unwrap_or_default();
+    let who = before(lang, platform);
+    let limits = super::free_limits(lang, choice);
+    let limits = match choice.restriction {
+        Some(restriction) => {
+            let only = super::restriction(restriction).text(lang);
+            say!(lang, "{limits}；{only}", "{limits}; {only}")
+        }
+        None => limits,
+    };
+    if free.fixes.is_empty() {
+        return say!(
+            lang,
+            "不花钱的路子：{who}免费的 {card} 就装得下（{limits}）。",
+            "For nothing: it fits the free {card} at {platform} ({limits})."
+        );
+    }
+    let names: Vec<String> = free.fixes.iter().map(|kind| super::next::named(lang, *kind)).collect();
+    let names = names.join(lang.pick("，", "; "));
+    say!(
+        lang,
+        "不花钱的路子：{names}，{who}免费的 {card} 就装得下（{limits}）。",
+        "For nothing, smaller: {names}; then it fits the free {card} at {platform} ({limits})."
+    )
+}
+
+fn afforded(lang: Lang, budget: &Budget, afford: &Afford, catalog: &Catalog) -> String {
     let limit = money(lang, Money { amount: budget.limit.unwrap_or(0.0), currency: budget.currency }, false);
     match afford {
         Afford::Soonest(plan) => {
@@ -209,8 +250,8 @@ pub fn afford(lang: Lang, budget: &Budget, afford: &Afford, catalog: &Catalog) -
             let (doing, cost) = (plan_doing(lang, plan, catalog), money(lang, plan.outlay, plan.rough));
             say!(
                 lang,
-                "{limit} 不够：最少要 {cost}，{doing}。换小一点的模型，或者改 LoRA、QLoRA。",
-                "{limit} is not enough: the least is {cost}, to {doing}. Take a smaller model, or LoRA or QLoRA."
+                "{limit} 不够：最少要 {cost}，{doing}。",
+                "{limit} is not enough: the least is {cost}, to {doing}."
             )
         }
     }

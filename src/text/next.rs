@@ -252,7 +252,7 @@ fn named_all(lang: Lang, fixes: &[FixKind]) -> Vec<String> {
 }
 
 /// A fix as part of a sentence.
-fn named(lang: Lang, kind: FixKind) -> String {
+pub(super) fn named(lang: Lang, kind: FixKind) -> String {
     let name = super::fix(lang, kind);
     match lang {
         Lang::Zh => name,
@@ -286,10 +286,15 @@ fn elsewhere(lang: Lang, advice: &Advice, catalog: &Catalog) -> Next {
             ),
         });
     }
+    if let Some(free) = &advice.plans.free_instead {
+        let way = super::money::free_instead(lang, free, catalog);
+        return Next::say(say!(lang, "先别花钱。{way}", "Spend nothing yet. {way}"));
+    }
     let usable = |c: &&CardChoice| c.fits;
     let to_rent = || advice.cards.iter().filter(usable).filter(|c| c.rent.is_some());
     // The one that stands among the picks below, the cheapest first; they are weighed with all that is paid for.
-    let picked = advice.plans.picks.iter().map(|(_, plan)| plan).filter(|plan| matches!(plan.way, Way::Rent | Way::Spot));
+    let picked =
+        advice.plans.picks.iter().map(|(_, plan)| plan).filter(|plan| matches!(plan.way, Way::Rent | Way::Spot));
     let rented = picked
         .into_iter()
         .find_map(|plan| to_rent().find(|c| (c.gpu, c.count) == (plan.gpu, plan.count)))

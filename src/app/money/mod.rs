@@ -32,10 +32,8 @@ pub(super) fn Money() -> AnyView {
     });
     let afford = words(move || {
         let lang = page.lang.get();
-        plans.with(|p| match &p.afford {
-            Some(a) => page.project.with(|project| text::afford(lang, &project.budget, a, page.catalog)),
-            None => labels::BUDGET_ASK.text(lang).to_string(),
-        })
+        let said = plans.with(|p| page.project.with(|project| text::afford(lang, &project.budget, p, page.catalog)));
+        said.unwrap_or_else(|| labels::BUDGET_ASK.text(lang).to_string())
     });
     let also = words(move || {
         let lang = page.lang.get();
