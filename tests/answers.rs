@@ -2,9 +2,10 @@
 //! expectations were written from what is known of these trainings, not from our output: each has its reason beside it.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use enough_gpu::advise::{Advice, QualityRisk, Verdict, advise};
+use enough_gpu::advise::{Advice, QualityRisk, Verdict, advise, over_data};
 use enough_gpu::catalog::{Catalog, Domain};
 use enough_gpu::project::Project;
+use enough_gpu::text::{Action, Lang, answer};
 
 /// Memory of language models can be estimated.
 const LANGUAGE: bool = true;
@@ -359,4 +360,33 @@ fn the_next_step_does_what_it_says() {
         }
     }
     assert!(clicks > 5, "{clicks}");
+}
+
+/// A step that sees more samples than there are is told first, with a click that mends it; no preset has one.
+#[test]
+fn a_step_larger_than_the_data_is_told() {
+    let catalog = Catalog::bundled();
+    let mut told = 0;
+    for preset in catalog.presets.iter() {
+        let mut project = Project::from_preset(preset, &catalog);
+        assert_eq!(over_data(&project), None, "{}", preset.id);
+        project.hardware.gpu = "h100-sxm".to_owned();
+        (project.samples, project.accumulation) = (100, 64);
+        let advice = advise(&project, &catalog);
+        let said = answer(Lang::En, &project, &advice, &catalog);
+        let Ok(advice) = advice else { continue };
+        if over_data(&project).is_none() {
+            continue;
+        }
+        match (advice.verdict, said.next.action) {
+            (Verdict::Fits { .. } | Verdict::NoGpuNeeded { .. }, Action::SmallerStep { micro_batch, accumulation }) => {
+                let mended = Project { micro_batch, accumulation, ..project.clone() };
+                assert_eq!(over_data(&mended), None, "{}", preset.id);
+                told += 1;
+            }
+            (Verdict::Fits { .. } | Verdict::NoGpuNeeded { .. }, other) => panic!("{}: {other:?}", preset.id),
+            _ => assert!(said.detail.contains("there are only 100"), "{}: {}", preset.id, said.detail),
+        }
+    }
+    assert!(told > 20, "{told}");
 }

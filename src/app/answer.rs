@@ -70,6 +70,10 @@ fn NextStep() -> AnyView {
             let after = page.project.with_untracked(|p| Project { micro_batch, accumulation, ..p.clone() });
             page.apply_fix(vec![FixKind::LargerMicroBatch { micro_batch, accumulation }], after);
         }
+        Action::SmallerStep { micro_batch, accumulation } => {
+            let after = page.project.with_untracked(|p| Project { micro_batch, accumulation, ..p.clone() });
+            page.apply_fix(vec![FixKind::SmallerMicroBatch { micro_batch, accumulation }], after);
+        }
         Action::MakeItFit => {
             let plan = page.advice.with_untracked(|a| a.as_ref().ok().and_then(|a| a.make_it_fit.clone()));
             if let Some(plan) = plan {
@@ -112,7 +116,9 @@ fn allowed(page: Page, action: &Action) -> bool {
     page.advice.with(|advice| match (action, advice) {
         (Action::Card(_), _) => !page.is_locked(Field::Gpu),
         (Action::Fp16, _) => !page.is_locked(Field::Precision),
-        (Action::UseFully { .. }, _) => !page.is_locked(Field::MicroBatch) && !page.is_locked(Field::Accumulation),
+        (Action::UseFully { .. } | Action::SmallerStep { .. }, _) => {
+            !page.is_locked(Field::MicroBatch) && !page.is_locked(Field::Accumulation)
+        }
         (Action::MakeItFit, Ok(advice)) => allows(advice.make_it_fit.as_ref().map(|plan| &plan.project)),
         _ => false,
     })

@@ -2,7 +2,7 @@
 
 use super::numbers::{about_hours, band};
 use super::{Action, Lang, Next, say};
-use crate::advise::{Advice, CardBar, FreeChoice, Verdict};
+use crate::advise::{Advice, CardBar, FreeChoice, Verdict, over_data};
 use crate::catalog::Catalog;
 use crate::estimate::CannotEstimate;
 use crate::project::Project;
@@ -117,6 +117,13 @@ fn judged(lang: Lang, project: &Project, advice: &Advice, catalog: &Catalog) -> 
             (Tone::Bad, say!(lang, "这张卡跑不了", "This card cannot run it"), why)
         }
         Verdict::NoCard => no_card(lang, project, advice, measured),
+    };
+    // Where it is not what to do first, it is told all the same.
+    let over =
+        over_data(project).filter(|_| !matches!(advice.verdict, Verdict::NoGpuNeeded { .. } | Verdict::Fits { .. }));
+    let detail = match over {
+        Some(over) => detail + lang.pick("", " ") + &super::next::larger_than_data(lang, over),
+        None => detail,
     };
     let explain = !matches!(advice.verdict, Verdict::NoGpuNeeded { .. } | Verdict::CannotRun(_));
     Answer {

@@ -204,7 +204,7 @@ pub(super) fn free_instead(lang: Lang, free: &FreeInstead, catalog: &Catalog) ->
     say!(
         lang,
         "不花钱的路子：{names}，{who}免费的 {card} 就装得下（{limits}）。",
-        "For nothing, smaller: {names}; then it fits the free {card} at {platform} ({limits})."
+        "For nothing, changed: {names}; then it fits the free {card} at {platform} ({limits})."
     )
 }
 

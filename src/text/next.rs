@@ -1,9 +1,9 @@
 //! The one next step: what to do first, and the click that does it where there is one.
 
 use super::names::{before, between, provider};
-use super::numbers::{about_hours, hours, money};
+use super::numbers::{about_hours, hours, money, whole};
 use super::{Lang, say};
-use crate::advise::{Advice, CardChoice, CardWarning, FixKind, FreeChoice, Pick, Verdict, Way};
+use crate::advise::{Advice, CardChoice, CardWarning, FixKind, FreeChoice, OverData, Pick, Verdict, Way, over_data};
 use crate::catalog::Catalog;
 use crate::project::{Precision, Project};
 
@@ -18,6 +18,13 @@ pub enum Action {
     Fp16,
     /// Chooses a card by its id.
     Card(String),
+    /// Sets a step that the data are enough for.
+    SmallerStep {
+        /// Samples per card and forward pass.
+        micro_batch: u64,
+        /// Micro-batches per optimizer step.
+        accumulation: u64,
+    },
     /// Sets the largest micro-batch that fits, with as much less accumulation.
     UseFully {
         /// Samples per card and forward pass.
@@ -44,13 +51,53 @@ impl Next {
 
 /// What to do first.
 pub fn next(lang: Lang, project: &Project, advice: &Advice, catalog: &Catalog) -> Next {
+    let fp16_first = advice.warnings.contains(&CardWarning::NoBf16);
     match advice.verdict {
+        // Whatever the step is on, it has to make sense first.
+        Verdict::NoGpuNeeded { .. } | Verdict::Fits { .. } if over_data(project).is_some() && !fp16_first => {
+            over_data(project).map_or_else(|| fits(lang, project, advice, catalog), |over| smaller_step(lang, over))
+        }
         Verdict::NoGpuNeeded { hours_on_cpu } => no_gpu_needed(lang, hours_on_cpu, advice),
         Verdict::Fits { .. } => fits(lang, project, advice, catalog),
         Verdict::Tight { .. } => tight(lang, advice),
         Verdict::RunsOut { .. } => plan(lang, advice).unwrap_or_else(|| elsewhere(lang, advice, catalog)),
         Verdict::NoCard | Verdict::CannotRun(_) => elsewhere(lang, advice, catalog),
     }
+}
+
+/// A step that sees more samples than there are.
+fn smaller_step(lang: Lang, over: OverData) -> Next {
+    let said = larger_than_data(lang, over);
+    let Some((micro_batch, accumulation)) = over.instead else {
+        return Next::say(say!(
+            lang,
+            "{said}卡比样本还多：先添数据，或者少用几张卡。",
+            "{said} There are more cards than samples: add data, or take fewer cards."
+        ));
+    };
+    let sentence = match accumulation {
+        1 => say!(
+            lang,
+            "{said}先把批大小改成 {micro_batch}，不累积。",
+            "{said} First set the batch to {micro_batch}, without accumulation."
+        ),
+        steps => say!(
+            lang,
+            "{said}先把批大小改成 {micro_batch}、累积 {steps} 次。",
+            "{said} First set the batch to {micro_batch}, accumulated {steps} times."
+        ),
+    };
+    Next { sentence, action: Action::SmallerStep { micro_batch, accumulation } }
+}
+
+/// That one step takes more than all data.
+pub(super) fn larger_than_data(lang: Lang, over: OverData) -> String {
+    let (step, samples) = (whole(over.step as f64), whole(over.samples as f64));
+    say!(
+        lang,
+        "一步要看 {step} 个样本，数据一共才 {samples} 个。",
+        "One step takes {step} samples, and there are only {samples}."
+    )
 }
 
 /// Nothing to buy; where the processor takes its time, a free notebook that does not.
