@@ -96,8 +96,10 @@ fn a_fix_keeps_its_promise_and_goes_back() {
                 let took = after.time.zip(advice.time).map(|(after, before)| after.run.0 / before.run.0);
                 let close = |(said, took): (f64, f64)| (said - took).abs() <= took * 1e-6;
                 assert!(fix.slower.zip(took).is_none_or(close), "{}: {fix:?} {took:?}", project.preset);
-                // The same result comes before another one, unless it is far slower or costs money.
-                if !matches!(fix.kind, FixKind::Offload | FixKind::MoreCards { .. }) {
+                // The same result comes before another one, unless it is far slower or costs money; a base in few bits is
+                // what trainers of diffusion models take first, since it costs no time.
+                let base = matches!(fix.kind, FixKind::QuantizedBase | FixKind::Base4bit);
+                if !base && !matches!(fix.kind, FixKind::Offload | FixKind::MoreCards { .. }) {
                     assert!(fix.risk >= last, "{}: {:?} out of order", project.preset, fix.kind);
                     last = fix.risk;
                 }

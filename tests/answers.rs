@@ -2,9 +2,9 @@
 //! expectations were written from what is known of these trainings, not from our output: each has its reason beside it.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use enough_gpu::advise::{Advice, QualityRisk, Verdict, advise, over_data};
-use enough_gpu::catalog::{Catalog, Domain};
-use enough_gpu::project::Project;
+use enough_gpu::advise::{Advice, FixKind, QualityRisk, Verdict, advise, over_data};
+use enough_gpu::catalog::{Architecture, Catalog, Domain};
+use enough_gpu::project::{BaseFormat, Method, Project};
 use enough_gpu::text::{Action, Lang, answer};
 
 /// Memory of language models can be estimated.
@@ -389,4 +389,68 @@ fn a_step_larger_than_the_data_is_told() {
         }
     }
     assert!(told > 20, "{told}");
+}
+
+/// The fixes are those that people who train such models take, in their order, and the pictures come last.
+#[test]
+fn fixes_are_those_that_a_trainer_takes() {
+    let catalog = Catalog::bundled();
+    let place = |kind: FixKind| match kind {
+        FixKind::QuantizedBase | FixKind::Base4bit => 1,
+        FixKind::Checkpointing | FixKind::SmallerMicroBatch { .. } => 2,
+        FixKind::BlockSwap { .. } => 3,
+        FixKind::Optimizer8bit | FixKind::PagedOptimizer | FixKind::PureBf16 => 4,
+        FixKind::Offload => 5,
+        FixKind::LoraRank { .. } => 6,
+        FixKind::Lora => 7,
+        FixKind::FewerFrames { .. } => 8,
+        FixKind::SmallerImage { .. } => 9,
+        FixKind::MoreCards { .. } => 10,
+        _ => 0,
+    };
+    let mut seen = Vec::new();
+    for preset in catalog.presets.iter() {
+        let model = catalog.model(preset.model).unwrap();
+        let native = match &model.architecture {
+            Architecture::Vision(v) => v.resolution as u64,
+            Architecture::Diffusion(d) => {
+                d.native_resolution.split(|c: char| !c.is_ascii_digit()).next().unwrap().parse().unwrap()
+            }
+            _ => 0,
+        };
+        for card in ["rtx-4060", "rtx-3060-12gb", "rtx-4060-ti-16gb", "rtx-4090"] {
+            for base in [BaseFormat::AsPrecision, BaseFormat::Fp8] {
+                let mut project = on(preset.id, card, 1, &catalog);
+                if model.domain == Domain::Diffusion && project.method == Method::Lora {
+                    project.base = base;
+                }
+                let Ok(advice) = advise(&project, &catalog) else { continue };
+                let plan = advice.make_it_fit.iter().flat_map(|plan| plan.fixes.clone());
+                for kind in advice.fixes.iter().map(|fix| fix.kind).chain(plan) {
+                    match kind {
+                        FixKind::SmallerImage { side } => {
+                            assert!(side * 2 >= native, "{} on {card}: {side} px of {native}", preset.id);
+                        }
+                        FixKind::FewerFrames { frames } => assert!(frames >= 17, "{} on {card}: {frames}", preset.id),
+                        FixKind::LoraRank { rank } => assert!(rank >= 8, "{} on {card}: rank {rank}", preset.id),
+                        _ => {}
+                    }
+                    seen.push((preset.id, kind));
+                }
+                if model.domain == Domain::Diffusion {
+                    let places: Vec<u8> = advice.fixes.iter().map(|fix| place(fix.kind)).collect();
+                    assert!(places.is_sorted(), "{} on {card}: {:?}", preset.id, advice.fixes);
+                }
+            }
+        }
+    }
+    // FLUX: its base in 8 bit, and blocks in main memory.
+    for wanted in [FixKind::QuantizedBase, FixKind::BlockSwap { share: 0.75 }] {
+        assert!(seen.contains(&("gongbi-lora-flux", wanted)), "{wanted:?}");
+    }
+    assert!(seen.contains(&("gongbi-lora-sdxl", FixKind::QuantizedBase)));
+    assert!(seen.iter().any(|(id, kind)| *id == "wan-lora" && matches!(kind, FixKind::BlockSwap { .. })));
+    assert!(seen.iter().any(|(id, kind)| *id == "whisper-large-lora" && *kind == FixKind::Lora));
+    assert!(seen.iter().any(|(id, kind)| *id == "yolo-seg" && matches!(kind, FixKind::SmallerMicroBatch { .. })));
+    assert!(seen.contains(&("vlm-lora", FixKind::QLora)));
 }

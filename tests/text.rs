@@ -210,6 +210,8 @@ fn fixes_are_in_both_languages() {
         FixKind::Lora,
         FixKind::QLora,
         FixKind::QuantizedBase,
+        FixKind::Base4bit,
+        FixKind::LoraRank { rank: 8 },
         FixKind::Library { framework: Framework::Unsloth },
         FixKind::ShorterSequence { sequence: 1024 },
         FixKind::SmallerImage { side: 512 },

@@ -1,6 +1,6 @@
 //! What the advice consists of: facts that the page puts into words.
 
-use super::helps::{FitPlan, Fix};
+use super::helps::{FitPlan, Fix, FixKind};
 use super::plans::Plans;
 use crate::estimate::{MemoryEstimate, TimeEstimate};
 use crate::project::Sharding;

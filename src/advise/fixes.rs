@@ -2,11 +2,11 @@
 
 use super::engine::{Memo, Need, divides};
 use super::fit::Fit;
-use super::knobs::{Knob, LEVELS, Subject, apply, knobs, risk};
+use super::knobs::{Course, Knob, LEVELS, Subject, apply, knobs, risk};
 use super::search::{largest, mildest};
 use super::smaller::siblings;
 use super::{FitPlan, Fix, FixKind, QualityRisk};
-use crate::catalog::{Catalog, Gpu, GpuFamily};
+use crate::catalog::{Catalog, Domain, Gpu, GpuFamily};
 use crate::project::Project;
 use crate::units::sort;
 
@@ -21,6 +21,25 @@ const LARGEST_BATCH: u64 = 1 << 20;
 /// Where the search for the largest micro-batch ends, whatever the card holds.
 pub(super) fn batch_limit(project: &Project) -> u64 {
     project.samples.clamp(1, LARGEST_BATCH)
+}
+
+/// The order in which trainers of diffusion models reach for what saves memory (kohya-ss/sd-scripts, docs/flux_train_network
+/// and README of block swap; SimpleTuner's quick starts): what costs nothing, a base in few bits, then time, then the
+/// optimizer, then what is trained, and the pictures at last.
+const fn habit(kind: FixKind) -> u8 {
+    match kind {
+        FixKind::QuantizedBase | FixKind::Base4bit => 1,
+        FixKind::SmallerMicroBatch { .. } | FixKind::Checkpointing => 2,
+        FixKind::BlockSwap { .. } => 3,
+        FixKind::Optimizer8bit | FixKind::PagedOptimizer | FixKind::PureBf16 => 4,
+        FixKind::Offload => 5,
+        FixKind::LoraRank { .. } => 6,
+        FixKind::Lora => 7,
+        FixKind::FewerFrames { .. } => 8,
+        FixKind::SmallerImage { .. } => 9,
+        FixKind::MoreCards { .. } => 10,
+        _ => 0,
+    }
 }
 
 /// The card and the numbers that the search for fixes works on.
@@ -75,8 +94,9 @@ impl<'a> Bench<'a> {
             .collect();
         sort(&mut fixes, |(a_level, a), (b_level, b)| {
             let speed = |f: &Fix| f.slower.unwrap_or(1.0);
-            (a_level, a.risk, !a.fits)
-                .cmp(&(b_level, b.risk, !b.fits))
+            let habit = |fix: &Fix| if self.subject.domain == Domain::Diffusion { habit(fix.kind) } else { 0 };
+            (habit(a), a_level, a.risk, !a.fits)
+                .cmp(&(habit(b), b_level, b.risk, !b.fits))
                 .then(speed(a).total_cmp(&speed(b)))
                 .then(b.saves.cmp(&a.saves))
         });
@@ -85,11 +105,19 @@ impl<'a> Bench<'a> {
 
     /// The mildest setting of a knob that fits, or its strongest.
     fn best(&self, project: &Project, before: Need, knob: &Knob) -> Option<Fix> {
-        let fitting = mildest(&knob.settings, |kind| self.fits(&self.with(project, *kind)));
+        let fits = |kind: &FixKind| self.fits(&self.with(project, *kind));
+        let fitting = match knob.course {
+            Course::Any if knob.level < LEVELS => knob.settings.iter().position(fits),
+            _ => mildest(&knob.settings, fits),
+        };
+        let need = |kind: &&FixKind| self.need(&self.with(project, **kind)).map(|need| need.card);
         let kind = match fitting {
             Some(index) => *knob.settings.get(index)?,
             // Another model or a second card that does not make it fit is trouble or money for nothing.
             None if knob.level >= LEVELS => return None,
+            None if knob.course == Course::Any => {
+                *knob.settings.iter().filter(|k| need(k).is_some()).min_by_key(need)?
+            }
             None => *knob.settings.last()?,
         };
         let changed = self.with(project, kind);

@@ -47,6 +47,13 @@ pub enum FixKind {
     },
     /// Frozen base of a diffusion model in 8 bit.
     QuantizedBase,
+    /// Frozen base of a diffusion model in 4 bit.
+    Base4bit,
+    /// Thinner adapters.
+    LoraRank {
+        /// Their rank.
+        rank: u64,
+    },
     /// Shorter samples.
     ShorterSequence {
         /// Tokens per sample.

@@ -89,7 +89,8 @@ impl Knob {
                 | F::ShorterSequence { .. }
                 | F::SmallerImage { .. }
                 | F::FewerFrames { .. }
-                | F::ShorterAudio { .. },
+                | F::ShorterAudio { .. }
+                | F::LoraRank { .. },
             ) => Course::Falls,
             Some(F::SmallerMicroBatch { .. }) if project.accumulation > 1 => Course::Falls,
             // With a first accumulation gradients stay during forward; a frozen part is estimated in another way.
@@ -179,14 +180,21 @@ pub(super) fn knobs(project: &Project, subject: Subject, gpu: &Gpu) -> Vec<Knob>
         knobs.push(several(1, settings.map(|share| FixKind::BlockSwap { share }).collect()));
     }
 
-    if full && bitsandbytes && matches!(project.optimizer, Optimizer::AdamW | Optimizer::PagedAdamW) {
+    // Adapters of a language model have next to no states; those of a denoiser may be wide.
+    let states = full || (domain == Domain::Diffusion && project.method == Method::Lora);
+    if states && bitsandbytes && matches!(project.optimizer, Optimizer::AdamW | Optimizer::PagedAdamW) {
         knobs.push(several(2, vec![FixKind::Optimizer8bit, FixKind::PagedOptimizer]));
     }
     if project.method == Method::Lora && language && bitsandbytes && !is_quantized(project.base) {
         knobs.push(one(2, FixKind::QLora));
     }
-    if domain == Domain::Diffusion && project.method == Method::Lora && !is_quantized(project.base) {
-        knobs.push(one(2, FixKind::QuantizedBase));
+    if domain == Domain::Diffusion && project.method == Method::Lora {
+        let four_bit = swaps_blocks && bitsandbytes && project.framework.has_4bit_bases() && !is_4bit(project.base);
+        let settings = [(!is_quantized(project.base), FixKind::QuantizedBase), (four_bit, FixKind::Base4bit)];
+        let settings: Vec<FixKind> = settings.into_iter().filter(|(has, _)| *has).map(|(_, kind)| kind).collect();
+        if !settings.is_empty() {
+            knobs.push(several(2, settings));
+        }
     }
     if project.method.is_adapter() && project.framework != Framework::Unsloth && runs_unsloth(project, domain, gpu) {
         knobs.push(one(2, FixKind::Library { framework: Framework::Unsloth }));
@@ -218,6 +226,15 @@ pub(super) fn knobs(project: &Project, subject: Subject, gpu: &Gpu) -> Vec<Knob>
     }
     if project.method == Method::Full && domain == Domain::Vision {
         knobs.push(several(4, vec![FixKind::Freeze { share: 0.5 }, FixKind::Freeze { share: 0.8 }]));
+    }
+    if domain == Domain::Diffusion && project.method == Method::Lora {
+        // Below this an adapter hardly learns a style; a judgement.
+        const LEAST_RANK: u64 = 8;
+        let ranks = [project.lora.rank / 2, project.lora.rank / 4].into_iter().filter(|rank| *rank >= LEAST_RANK);
+        let settings: Vec<FixKind> = ranks.map(|rank| FixKind::LoraRank { rank }).collect();
+        if !settings.is_empty() {
+            knobs.push(several(4, settings));
+        }
     }
     knobs.extend(smaller::samples(project, domain, made_for).map(|settings| several(4, settings)));
     knobs
@@ -271,6 +288,8 @@ pub(super) fn apply(kind: FixKind, project: &mut Project, gpu: &Gpu) {
                 project.accumulation = 1;
             }
         }
+        FixKind::Base4bit => project.base = BaseFormat::Nf4,
+        FixKind::LoraRank { rank } => project.lora.rank = rank,
         FixKind::Library { framework } => project.framework = framework,
         FixKind::ShorterSequence { sequence } => project.sequence = sequence,
         FixKind::SmallerImage { side } => project.image_side = side,
@@ -317,9 +336,12 @@ pub(super) fn risk(kind: FixKind, project: &Project, domain: Domain) -> QualityR
         | FixKind::Sharding
         | FixKind::Offload
         | FixKind::BlockSwap { .. } => QualityRisk::None,
-        FixKind::PureBf16 | FixKind::Optimizer8bit | FixKind::PagedOptimizer | FixKind::QuantizedBase => {
-            QualityRisk::Slight
-        }
+        FixKind::PureBf16
+        | FixKind::Optimizer8bit
+        | FixKind::PagedOptimizer
+        | FixKind::QuantizedBase
+        | FixKind::Base4bit
+        | FixKind::LoraRank { .. } => QualityRisk::Slight,
         FixKind::QLora if project.method == Method::Lora => QualityRisk::Slight,
         FixKind::QLora
         | FixKind::Lora
@@ -352,6 +374,10 @@ fn runs_in_backward(project: &Project, gpu: &Gpu) -> bool {
         && project.optimizer_impl != OptimizerImpl::InBackward
         && gpu.vendor == Vendor::Nvidia
         && gpu.rates.bf16.is_some()
+}
+
+fn is_4bit(base: BaseFormat) -> bool {
+    matches!(base, BaseFormat::Nf4 | BaseFormat::Nf4Double | BaseFormat::Int4)
 }
 
 fn is_quantized(base: BaseFormat) -> bool {

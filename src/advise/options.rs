@@ -14,6 +14,7 @@ pub fn option(kind: FixKind, after: &Project) -> Option<String> {
             .replace("{steps}", &after.accumulation.to_string())
             .replace("{length}", &after.sequence.to_string())
             .replace("{side}", &after.image_side.to_string())
+            .replace("{rank}", &after.lora.rank.to_string())
             .replace("{count}", &after.hardware.count.to_string()),
     )
 }
@@ -35,6 +36,8 @@ enum Knob {
     Lora,
     QLora,
     Base8,
+    Base4,
+    Rank,
     Length,
     Side,
     Cache,
@@ -62,6 +65,8 @@ const fn knob_of(kind: FixKind) -> Knob {
         FixKind::Lora => Knob::Lora,
         FixKind::QLora => Knob::QLora,
         FixKind::QuantizedBase => Knob::Base8,
+        FixKind::Base4bit => Knob::Base4,
+        FixKind::LoraRank { .. } => Knob::Rank,
         FixKind::ShorterSequence { .. } => Knob::Length,
         FixKind::SmallerImage { .. } => Knob::Side,
         FixKind::CacheLatents => Knob::Cache,
@@ -271,6 +276,8 @@ const OPTIONS: &[(Framework, &[(Knob, &str)])] = &[
             (Knob::Attention, "--enable_xformers_memory_efficient_attention"),
             (Knob::Batch, "--train_batch_size {batch} --gradient_accumulation_steps {steps}"),
             (Knob::EightBit, "--use_8bit_adam"),
+            (Knob::Base4, "BitsAndBytesConfig(load_in_4bit=True)"),
+            (Knob::Rank, "--rank {rank}"),
             (Knob::Side, "--resolution {side}"),
             (Knob::Cache, "--cache_latents"),
             (Knob::Cards, "accelerate launch --num_processes {count}"),
@@ -289,6 +296,7 @@ const OPTIONS: &[(Framework, &[(Knob, &str)])] = &[
             (Knob::Paged, "--optimizer_type PagedAdamW8bit"),
             (Knob::Lora, "--network_module networks.lora"),
             (Knob::Base8, "--fp8_base"),
+            (Knob::Rank, "--network_dim {rank}"),
             (Knob::Side, "--resolution {side}"),
             (Knob::Cache, "--cache_latents --cache_text_encoder_outputs"),
             (Knob::Swap, "--blocks_to_swap"),
@@ -301,6 +309,8 @@ const OPTIONS: &[(Framework, &[(Knob, &str)])] = &[
             (Knob::Checkpointing, "--gradient_checkpointing=true"),
             (Knob::Batch, "--train_batch_size={batch} --gradient_accumulation_steps={steps}"),
             (Knob::Base8, "--base_model_precision=int8-quanto"),
+            (Knob::Base4, "--base_model_precision=nf4-bnb"),
+            (Knob::Rank, "--lora_rank={rank}"),
             (Knob::Side, "--resolution={side}"),
         ],
     ),
@@ -312,6 +322,7 @@ const OPTIONS: &[(Framework, &[(Knob, &str)])] = &[
             (Knob::Batch, "batch_size: {batch}, gradient_accumulation_steps: {steps}"),
             (Knob::EightBit, "optimizer: adamw8bit"),
             (Knob::Base8, "quantize: true"),
+            (Knob::Rank, "linear: {rank}"),
             (Knob::Side, "resolution: [{side}]"),
             (Knob::Cache, "cache_latents_to_disk: true"),
         ],

@@ -79,6 +79,12 @@ impl Framework {
         matches!(self, Self::Kohya | Self::Unsloth | Self::Ultralytics | Self::OneTrainer | Self::AiToolkit)
     }
 
+    /// Trainers of diffusion models that hold a frozen base in 4 bit: diffusers ("Quantization", bitsandbytes), SimpleTuner
+    /// (OPTIONS.md, `nf4-bnb`), OneTrainer (NF4 as weight data type). sd-scripts knows fp8 alone (`--fp8_base`).
+    pub const fn has_4bit_bases(self) -> bool {
+        matches!(self, Self::Diffusers | Self::SimpleTuner | Self::OneTrainer)
+    }
+
     /// Libraries for language models that hand what waits in main memory to `DeepSpeed`: they take its configuration file.
     pub const fn takes_deepspeed(self) -> bool {
         matches!(self, Self::Transformers | Self::LlamaFactory | Self::Axolotl | Self::MsSwift)

@@ -33,6 +33,8 @@ pub fn fix(lang: Lang, kind: FixKind) -> String {
         FixKind::Lora => say!(lang, "改成 LoRA", "Train LoRA adapters instead"),
         FixKind::QLora => say!(lang, "改成 QLoRA（4 bit 底座）", "Train QLoRA (4-bit base)"),
         FixKind::QuantizedBase => say!(lang, "底座换成 8 bit", "Hold the base in 8 bit"),
+        FixKind::Base4bit => say!(lang, "底座换成 4 bit（NF4）", "Hold the base in 4 bit (NF4)"),
+        FixKind::LoraRank { rank } => say!(lang, "LoRA 的秩降到 {rank}", "Lower the LoRA rank to {rank}"),
         FixKind::Library { framework } => {
             let library = choice(lang, Field::Framework, framework.id());
             say!(lang, "改用 {library} 来训", "Train with {library}")
@@ -155,6 +157,13 @@ pub const fn fix_detail(kind: FixKind) -> Message {
             )
         }
         FixKind::QuantizedBase => both!("不训练的底座用 8 位存。", "The frozen base is held in 8 bit."),
+        FixKind::Base4bit => both!(
+            "不训练的底座用 4 位存，算的时候再展开。",
+            "The frozen base is held in 4 bit and unpacked as it is used."
+        ),
+        FixKind::LoraRank { .. } => {
+            both!("旁边挂的矩阵窄一些，能学的也少一点。", "Thinner adapters, which learn a little less.")
+        }
         FixKind::ShorterSequence { .. } => {
             both!(
                 "长的样本会被截断，先看看你的数据有多长。",
