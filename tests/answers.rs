@@ -405,7 +405,7 @@ fn fixes_are_those_that_a_trainer_takes() {
         FixKind::Lora => 7,
         FixKind::FewerFrames { .. } => 8,
         FixKind::SmallerImage { .. } => 9,
-        FixKind::MoreCards { .. } => 10,
+        FixKind::SmallerModel { .. } | FixKind::MoreCards { .. } => 10,
         _ => 0,
     };
     let mut seen = Vec::new();

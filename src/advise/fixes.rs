@@ -37,7 +37,7 @@ const fn habit(kind: FixKind) -> u8 {
         FixKind::Lora => 7,
         FixKind::FewerFrames { .. } => 8,
         FixKind::SmallerImage { .. } => 9,
-        FixKind::MoreCards { .. } => 10,
+        FixKind::SmallerModel { .. } | FixKind::MoreCards { .. } => 10,
         _ => 0,
     }
 }
