@@ -6,9 +6,9 @@ mod dice;
 
 use dice::{cases, throw};
 use enough_gpu::catalog::Catalog;
-use enough_gpu::project::link::{KEYS, Link, Why, write};
-use enough_gpu::project::{Field, Project, fields};
-use enough_gpu::units::Currency;
+use enough_gpu::project::link::{self, KEYS, Link, Why, write};
+use enough_gpu::project::{Field, PriceKind, Project, fields};
+use enough_gpu::units::{Currency, Money};
 
 #[test]
 fn every_project_comes_back() {
@@ -177,4 +177,43 @@ fn no_text_breaks_it() {
             assert_eq!(back, project, "{text:?} became {again:?}");
         }
     });
+}
+
+#[test]
+fn a_link_carries_all_prices() {
+    let catalog = Catalog::bundled();
+    let mut project = Project { model: "qwen2.5-7b".to_owned(), ..Project::default() };
+    project.hardware.gpu = "rtx-4090".to_owned();
+    let usd = |amount| Some(Money::usd(amount));
+    project.prices.set("rtx-4090", PriceKind::Rent, usd(0.5));
+    project.prices.set("rtx-3090", PriceKind::Rent, usd(0.2));
+    project.prices.set("rtx-3090", PriceKind::Used, usd(700.0));
+    project.prices.set("a100-sxm-80gb", PriceKind::New, usd(9000.0));
+    let text = link::write(&project, Currency::Usd, &catalog);
+    let (read, unread) = Link::new("", &text).project(Currency::Usd, &catalog).unwrap();
+    assert!(unread.is_empty(), "{unread:?} of {text}");
+    for gpu in ["rtx-4090", "rtx-3090", "a100-sxm-80gb"] {
+        assert_eq!(read.prices.of(gpu), project.prices.of(gpu), "{text}");
+    }
+    // What is no card or no price is told, and the rest is kept.
+    let text = "model=qwen2.5-7b&prices=rtx-3090:0.2,no-card:1,t4:cheap";
+    let (read, unread) = Link::new("", text).project(Currency::Usd, &catalog).unwrap();
+    assert_eq!(read.prices.of("rtx-3090").and_then(|p| p.get(PriceKind::Rent)), usd(0.2));
+    assert_eq!((unread[0].key.as_str(), unread[0].value.as_str()), ("prices", "no-card:1"));
+}
+
+/// One card shares with nobody, so no click on a fix writes how.
+#[test]
+fn a_fix_on_one_card_says_nothing_of_sharing() {
+    let catalog = Catalog::bundled();
+    let mut project = Project { model: "qwen2.5-7b".to_owned(), ..Project::default() };
+    project.hardware.gpu = "rtx-3060-12gb".to_owned();
+    let advice = enough_gpu::advise::advise(&project, &catalog).unwrap();
+    let plan = advice.make_it_fit.iter().map(|plan| &plan.project);
+    let changed: Vec<&Project> = advice.fixes.iter().map(|fix| &fix.project).chain(plan).collect();
+    assert!(!changed.is_empty());
+    for changed in changed.into_iter().filter(|p| p.hardware.count == 1) {
+        let text = link::write(changed, Currency::Usd, &catalog);
+        assert!(!text.contains("sharding"), "{text}");
+    }
 }

@@ -417,3 +417,16 @@ fn one_keystroke_takes_less_than_a_millisecond() {
     // Without optimisation it is several times slower; the limit is meant for what people run.
     assert!(worst.as_micros() < if cfg!(debug_assertions) { 20_000 } else { 1_000 }, "{worst:?}");
 }
+
+/// A size alone finds the models of that size, those that somebody has a preset for first.
+#[test]
+fn a_size_alone_finds_models_of_that_size() {
+    let catalog = Catalog::bundled();
+    for (typed, wanted) in
+        [("3B", "qwen2.5-3b"), ("7b", "qwen2.5-7b"), ("8B", "llama-3.1-8b"), ("0.5b", "qwen2.5-0.5b")]
+    {
+        let found: Vec<&str> = catalog.find_models(typed, 40).iter().map(|hit| hit.item.id).collect();
+        println!("{typed}: {found:?}");
+        assert!(found.contains(&wanted), "{typed}: {found:?}");
+    }
+}

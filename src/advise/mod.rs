@@ -119,8 +119,14 @@ fn advise_with(engine: &dyn Engine, project: &Project, catalog: &Catalog) -> Res
     let short = matches!(verdict, Verdict::RunsOut { .. } | Verdict::Tight { .. });
     let bench = gpu.or_else(|| catalog.gpu(TYPICAL_CARD)).map(|gpu| Bench::new(&memo, gpu, project, catalog));
     let wants_fixes = short || verdict == Verdict::NoCard;
-    let fixes = bench.as_ref().filter(|_| wants_fixes).map_or_else(Vec::new, |b| b.fixes(&settled));
-    let make_it_fit = bench.as_ref().filter(|_| short).and_then(|b| b.make_it_fit(&settled));
+    let mut fixes = bench.as_ref().filter(|_| wants_fixes).map_or_else(Vec::new, |b| b.fixes(&settled));
+    let mut make_it_fit = bench.as_ref().filter(|_| short).and_then(|b| b.make_it_fit(&settled));
+    let changed =
+        fixes.iter_mut().map(|fix| &mut fix.project).chain(make_it_fit.iter_mut().map(|plan| &mut plan.project));
+    for alone in changed.filter(|changed| changed.hardware.count <= 1) {
+        // One card shares with nobody: a click on a fix says nothing of sharing.
+        alone.hardware.sharding = project.hardware.sharding;
+    }
     let fits = matches!(verdict, Verdict::Fits { .. });
     let largest_micro_batch = bench.as_ref().filter(|_| fits).and_then(|b| b.largest_micro_batch(&settled));
     // No use where nothing but the search's own end stops it, nor where the work is too little for any card.

@@ -216,7 +216,20 @@ pub(super) fn plans(project: &Project, catalog: &Catalog, given: &Given<'_>) -> 
     let mut own = own.into_iter().filter_map(|(own, changed)| Some(AtHome { plan: own_card(&terms, own?), changed }));
     let at_home = own.next().filter(|_| !picks.iter().any(|(_, plan)| plan.way == Way::Own));
     let rentals = rentals(&picks, &all, dollar, catalog);
-    Plans { front, others, picks, at_home, rentals, cheaper, left_out, afford, free_instead: None, nearly, purchase, step_up }
+    Plans {
+        front,
+        others,
+        picks,
+        at_home,
+        rentals,
+        cheaper,
+        left_out,
+        afford,
+        free_instead: None,
+        nearly,
+        purchase,
+        step_up,
+    }
 }
 
 /// The cheapest rental below `cost` among those that are no plans.

@@ -16,13 +16,15 @@
 //! | `tensor`, `pipeline`, `chunks`, `context`, `expert`, `group` | how the model is cut over them |
 //! | `budget`, `currency` | the money |
 //! | `electricity-in`, `electricity`, `cny-per-usd`, `hours-a-week` | prices that the person knows better |
-//! | `rent`, `price-new`, `price-used` | what the card costs, or the one that `price-card` names; prices of more cards stay behind |
+//! | `rent`, `price-new`, `price-used` | what the card costs, or the one that `price-card` names |
+//! | `prices` | what other cards cost: `rtx-3090:0.2::700,a100-sxm-80gb:1.5` is id, rent for an hour, new, used |
 //! | `measured`, `meter` | what the run really took, in GiB, and by which meter: `smi`, `allocated`, `reserved` |
 //! | `lang`, `theme` | `zh` or `en`; `light` or `dark` |
 //! | `embed`, `lock` | the compact form for a frame in another page; keys that its reader cannot change: `lock=model,method` |
 
 use super::custom::{self, CustomModel, CustomNetwork};
 use super::fields::{self, CUSTOM_MODEL, CUSTOM_NETWORK, FieldError, NO_GPU};
+use super::percent::{decoded, encoded};
 use super::{Applied, Choice, Field, Measurement, Meter, Project, Typed, apply};
 use crate::catalog::Catalog;
 use crate::units::Currency;
@@ -120,6 +122,8 @@ const OF_THE_PAGE: &[(&str, &[&str])] = &[
     (METER, &["smi", "allocated", "reserved"]),
 ];
 
+/// Prices of cards beside the one that the form shows.
+const PRICES: &str = "prices";
 /// What the run of this project really took, and by which meter.
 const MEASURED: &str = "measured";
 /// See [`MEASURED`].
@@ -257,7 +261,7 @@ impl Link {
                 if !values.is_empty() && !values.contains(&part.value.as_str()) {
                     unread.push(refuse(Why::Value));
                 }
-            } else if !custom::is_extra(&part.key) && !part.in_query {
+            } else if part.key != PRICES && !custom::is_extra(&part.key) && !part.in_query {
                 unread.push(refuse(Why::Key));
             }
         }
@@ -290,7 +294,11 @@ impl Link {
                 !foreign
             });
         }
-        let Applied { project, errors } = apply(&base, &typed, catalog);
+        let Applied { mut project, errors } = apply(&base, &typed, catalog);
+        if let Some(list) = self.value(PRICES) {
+            let wrong = super::prices::read(&mut project, list, catalog);
+            unread.extend(wrong.map(|value| Unread { key: PRICES.into(), value: value.into(), why: Why::Value }));
+        }
         for (field, raw) in &typed {
             // Also where the form would not show the field: the link said it.
             let alone = fields::set(&mut project.clone(), *field, raw, catalog).err();
@@ -347,6 +355,10 @@ pub fn write(project: &Project, usual: Currency, catalog: &Catalog) -> String {
             add(key, &value);
         }
     }
+    let prices = super::prices::write(project);
+    if !prices.is_empty() {
+        add(PRICES, &prices);
+    }
     link
 }
 
@@ -380,7 +392,10 @@ fn exact(project: &Project, field: Field) -> String {
 }
 
 fn is_known(key: &str) -> bool {
-    field_of(key).is_some() || custom::is_extra(key) || OF_THE_PAGE.iter().any(|(known, _)| *known == key)
+    field_of(key).is_some()
+        || key == PRICES
+        || custom::is_extra(key)
+        || OF_THE_PAGE.iter().any(|(known, _)| *known == key)
 }
 
 const fn is_network(field: Field) -> bool {
@@ -403,48 +418,4 @@ const fn is_custom(field: Field) -> bool {
 pub(super) fn field_of(key: &str) -> Option<Field> {
     let key = key.trim();
     KEYS.iter().find(|(known, _)| *known == key).map(|(_, field)| *field)
-}
-
-/// Signs that stand for themselves in a query and in a fragment alike (RFC 3986, unreserved and some more).
-fn is_safe(sign: char) -> bool {
-    sign.is_ascii_alphanumeric() || "-._~,:@/".contains(sign)
-}
-
-fn encoded(value: &str) -> String {
-    let mut text = String::new();
-    for sign in value.chars() {
-        if is_safe(sign) {
-            text.push(sign);
-        } else {
-            let mut bytes = [0; 4];
-            for byte in sign.encode_utf8(&mut bytes).bytes() {
-                let _ = write!(text, "%{byte:02X}");
-            }
-        }
-    }
-    text
-}
-
-/// Percent signs and `+` as a browser's form writes them; what is no encoding stays as it is.
-fn decoded(text: &str) -> String {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let [first, behind @ ..] = rest {
-        let pair = behind.get(..2).and_then(|pair| std::str::from_utf8(pair).ok());
-        match (first, pair.and_then(|pair| u8::from_str_radix(pair, 16).ok())) {
-            (b'%', Some(byte)) => {
-                bytes.push(byte);
-                rest = behind.get(2..).unwrap_or_default();
-            }
-            (b'+', _) => {
-                bytes.push(b' ');
-                rest = behind;
-            }
-            (other, _) => {
-                bytes.push(*other);
-                rest = behind;
-            }
-        }
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
 }

@@ -8,6 +8,7 @@ pub mod link;
 mod measurement;
 pub mod number;
 mod parallel;
+mod percent;
 mod preset;
 mod prices;
 mod relevant;

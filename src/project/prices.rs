@@ -1,7 +1,8 @@
 //! What the person knows better than the catalog: exchange rate, electricity, hours of use, what single cards cost.
 
 use super::{Place, Project};
-use crate::units::{Currency, Money};
+use crate::catalog::Catalog;
+use crate::units::{Currency, Money, decimal};
 use serde::{Deserialize, Serialize};
 
 /// Yuan for a dollar. No published rate for late 2026 was found: central parity 7.0074 on 2024-09-30, 7.1727 on
@@ -137,3 +138,44 @@ pub fn place(project: &Project) -> Place {
         (place, _) => place,
     }
 }
+
+/// The kinds of price in the order in which a link lists them.
+const LISTED: [PriceKind; 3] = [PriceKind::Rent, PriceKind::New, PriceKind::Used];
+
+/// What the person said about cards other than the one that the form shows, in the currency of the project:
+/// `rtx-3090:0.2::700,a100-sxm-80gb:1.5`, rent for an hour, new and used.
+pub(super) fn write(project: &Project) -> String {
+    let others = project.prices.cards.iter().filter(|card| card.gpu != priced_card(project));
+    let one = |card: &CardPrice| {
+        let prices = LISTED.map(|kind| shown(project, card.get(kind)).map(decimal::short).unwrap_or_default());
+        let text = format!("{}:{}", card.gpu, prices.join(":"));
+        text.trim_end_matches(':').to_owned()
+    };
+    others.map(one).collect::<Vec<_>>().join(",")
+}
+
+/// Sets what [`write`] wrote; gives the first part that names no card or no price.
+pub(super) fn read<'t>(project: &mut Project, list: &'t str, catalog: &Catalog) -> Option<&'t str> {
+    let mut wrong = None;
+    for part in list.split(',').filter(|part| !part.trim().is_empty()) {
+        let mut pieces = part.trim().split(':');
+        let gpu = pieces.next().and_then(|id| catalog.gpu(id.trim()));
+        let amounts: Vec<&str> = pieces.map(str::trim).collect();
+        let amount = |text: &str| decimal::read(text).filter(|price| *price >= 0.0 && *price <= MOST);
+        let readable = amounts.len() <= LISTED.len() && amounts.iter().all(|a| a.is_empty() || amount(a).is_some());
+        let (Some(gpu), true) = (gpu, readable) else {
+            wrong = wrong.or(Some(part));
+            continue;
+        };
+        for (kind, text) in LISTED.into_iter().zip(amounts) {
+            let price = typed(project, amount(text));
+            if price.is_some() {
+                project.prices.set(gpu.id, kind, price);
+            }
+        }
+    }
+    wrong
+}
+
+/// Most that a card can be said to cost.
+const MOST: f64 = 1e9;
