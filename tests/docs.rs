@@ -23,7 +23,7 @@ mod worked;
 use enough_gpu::catalog::Catalog;
 use enough_gpu::text::Lang;
 
-const PAGES: [&str; 10] = [
+const PAGES: [&str; 11] = [
     "README.md",
     "CONTRIBUTING.md",
     "CHANGELOG.md",
@@ -34,6 +34,7 @@ const PAGES: [&str; 10] = [
     "docs/architecture.md",
     "docs/benchmarks.md",
     "docs/mutation.md",
+    "docs/robustness.md",
 ];
 
 #[test]
@@ -105,6 +106,21 @@ fn contributors_find_what_is_named() {
             assert!(files.iter().any(|file| file.contains(&format!("fn {name}("))), "no test is named {name}");
         }
     }
+}
+
+/// The tests that `docs/robustness.md` names are there.
+#[test]
+fn what_is_thrown_at_it_is_held_by_tests() {
+    let mut tests = pages::read("src/advise/tests.rs").unwrap();
+    for folder in ["tests", "tests/page/tests"] {
+        let mut files: Vec<_> = std::fs::read_dir(pages::path(folder)).unwrap().flatten().map(|f| f.path()).collect();
+        files.retain(|file| file.extension().is_some_and(|kind| kind == "rs"));
+        tests.extend(files.iter().map(|file| std::fs::read_to_string(file).unwrap()));
+    }
+    let text = pages::read("docs/robustness.md").unwrap();
+    let named = text.split('`').skip(1).step_by(2).filter(|name| name.matches('_').count() > 1);
+    let missing: Vec<&str> = named.filter(|name| !tests.contains(&format!("fn {name}("))).collect();
+    assert!(missing.is_empty(), "{missing:?}");
 }
 
 #[test]
