@@ -2,13 +2,13 @@
 
 use super::cards::{LONGEST_H, is_mainstream};
 use super::engine::Estimates;
-use super::plans::{Plan, card_plans};
+use super::plans::{Plan, Way, card_plans};
 use super::terms::wall_watts;
 use super::verdict::verdict;
 use super::warnings::{bar, warnings};
 use super::{Advice, CardBar, CardChoice, CardWarning, Pick, advise, settled_on};
 use crate::catalog::{Architecture, Catalog, Gpu, GpuFamily, Model};
-use crate::project::Project;
+use crate::project::{Project, Sharding};
 use crate::units::{Bytes, Money};
 use std::mem::discriminant;
 
@@ -120,12 +120,18 @@ pub struct Growth {
     pub times: u32,
     /// Id of the larger model that stands for it; `None` where only data and batch grow.
     pub model: Option<&'static str>,
-    /// What it then needs on one card.
+    /// What it then needs on each card.
     pub need: Bytes,
     /// The card of today still holds it; `None` where there is none.
     pub still_fits: Option<bool>,
     /// The card of today holds the project of today.
     pub fits_today: bool,
+    /// How many cards there are.
+    pub count: u32,
+    /// How they then share it, where there are several.
+    pub way: Option<Sharding>,
+    /// The run on the cards of today, where they still hold it.
+    pub own: Option<Plan>,
     /// The balanced way to run it.
     pub plan: Option<Plan>,
 }
@@ -144,10 +150,16 @@ pub fn growth(project: &Project, times: u32, catalog: &Catalog) -> Option<Growth
     let picks = &advice.plans.picks;
     let plan = picks.iter().find(|(pick, _)| *pick == Pick::Balanced).or(picks.first()).map(|(_, plan)| *plan);
     let there = catalog.gpu(&grown.hardware.gpu).filter(|_| !grown.hardware.no_gpu);
+    let settled = there.and_then(|gpu| settled_on(&Estimates::of(catalog), &grown, gpu));
+    let beside = advice.plans.at_home.filter(|own| !own.changed).map(|own| own.plan);
+    let own = picks.iter().map(|(_, plan)| *plan).find(|plan| plan.way == Way::Own).or(beside);
     Some(Growth {
         times,
         model: larger.map(|m| m.id),
         need: advice.memory.card,
+        count: grown.hardware.count.max(1),
+        way: settled.map(|(settled, _)| settled.hardware.sharding).filter(|_| grown.hardware.count > 1),
+        own: own.filter(|_| there.is_some()),
         still_fits: there.map(|_| advice.verdict.is_good()),
         fits_today: there.is_some_and(|gpu| {
             let settled = settled_on(&Estimates::of(catalog), project, gpu);

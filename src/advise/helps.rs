@@ -1,6 +1,6 @@
 //! Changes that help, with their effect: facts that the page puts into words.
 
-use crate::project::{Framework, Project};
+use crate::project::{Framework, Project, Sharding};
 use crate::units::Bytes;
 
 /// A change that helps.
@@ -24,6 +24,11 @@ pub enum FixKind {
     SmallerMicroBatch {
         /// Samples per card and forward pass.
         micro_batch: u64,
+        /// Micro-batches per optimizer step.
+        accumulation: u64,
+    },
+    /// Fewer micro-batches in a step, and so a smaller effective batch.
+    LessAccumulation {
         /// Micro-batches per optimizer step.
         accumulation: u64,
     },
@@ -99,6 +104,11 @@ pub enum FixKind {
     },
     /// Weights, gradients and state divided over the cards that are there.
     Sharding,
+    /// The cards share the work in another way.
+    Way {
+        /// Which.
+        sharding: Sharding,
+    },
     /// Optimizer state and its step in main memory.
     Offload,
     /// Blocks of a denoiser wait in main memory.

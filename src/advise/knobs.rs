@@ -11,8 +11,8 @@
 use super::engine::{accumulation, divides};
 use super::{FixKind, QualityRisk, smaller};
 use crate::catalog::{Architecture, Catalog, Domain, Gpu, Vendor};
-use crate::estimate::is_language;
 use crate::estimate::time::has_flash;
+use crate::estimate::{gathers_whole_gradients, is_language};
 use crate::project::{
     Attention, BaseFormat, Checkpointing, Field, Framework, Kind, LanguageTask, LossKernel, Method, Objective, Offload,
     Optimizer, OptimizerImpl, Precision, Project, Sharding, fields,
@@ -170,6 +170,10 @@ pub(super) fn knobs(project: &Project, subject: Subject, gpu: &Gpu) -> Vec<Knob>
             knobs.push(several(1, settings));
         }
     }
+    // After the micro-batch, whose change asks for more accumulation.
+    if gathers_whole_gradients(project) {
+        knobs.push(one(1, FixKind::LessAccumulation { accumulation: 1 }));
+    }
     if matches!(project.checkpointing, Checkpointing::Off | Checkpointing::Selective) && project.method != Method::Head
     {
         knobs.push(one(1, FixKind::Checkpointing));
@@ -304,6 +308,8 @@ pub(super) fn apply(kind: FixKind, project: &mut Project, gpu: &Gpu) {
             project.hardware.count = count;
             project.hardware.parallel = project.hardware.parallel.on(count);
         }
+        FixKind::LessAccumulation { accumulation } => project.accumulation = accumulation,
+        FixKind::Way { sharding } => project.hardware.sharding = sharding,
         FixKind::SmallerModel { model, .. } => project.model = model.to_string(),
         FixKind::Sharding => project.hardware.sharding = Sharding::Zero3,
         FixKind::Offload => project.offload = Offload::Optimizer,
@@ -334,9 +340,11 @@ pub(super) fn risk(kind: FixKind, project: &Project, domain: Domain) -> QualityR
         | FixKind::Library { .. }
         | FixKind::MoreCards { .. }
         | FixKind::Sharding
+        | FixKind::Way { .. }
         | FixKind::Offload
         | FixKind::BlockSwap { .. } => QualityRisk::None,
-        FixKind::PureBf16
+        FixKind::LessAccumulation { .. }
+        | FixKind::PureBf16
         | FixKind::Optimizer8bit
         | FixKind::PagedOptimizer
         | FixKind::QuantizedBase

@@ -58,7 +58,9 @@ const fn knob_of(kind: FixKind) -> Knob {
         FixKind::FlashAttention => Knob::Attention,
         FixKind::FusedLoss => Knob::Loss,
         FixKind::FusedOptimizer => Knob::FusedStep,
-        FixKind::SmallerMicroBatch { .. } | FixKind::LargerMicroBatch { .. } => Knob::Batch,
+        FixKind::SmallerMicroBatch { .. } | FixKind::LargerMicroBatch { .. } | FixKind::LessAccumulation { .. } => {
+            Knob::Batch
+        }
         FixKind::Optimizer8bit => Knob::EightBit,
         FixKind::PagedOptimizer => Knob::Paged,
         FixKind::Freeze { .. } => Knob::Freeze,
@@ -75,7 +77,10 @@ const fn knob_of(kind: FixKind) -> Knob {
         FixKind::Offload => Knob::Offload,
         FixKind::BlockSwap { .. } => Knob::Swap,
         FixKind::Library { .. } => Knob::Library,
-        FixKind::FewerFrames { .. } | FixKind::ShorterAudio { .. } | FixKind::SmallerModel { .. } => Knob::None,
+        FixKind::FewerFrames { .. }
+        | FixKind::ShorterAudio { .. }
+        | FixKind::SmallerModel { .. }
+        | FixKind::Way { .. } => Knob::None,
     }
 }
 

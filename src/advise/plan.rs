@@ -34,6 +34,41 @@ impl Choice {
     const ALL: [Self; 5] = [Self::Sharding, Self::Tensor, Self::Pipeline, Self::Offload, Self::Checkpointing];
 }
 
+/// What the best plan without a part of this one changes besides; nothing where it is as in this one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Instead {
+    /// How the cards share.
+    pub sharding: Option<Sharding>,
+    /// Degrees of the tensor and the pipeline parallelism.
+    pub cut: Option<(u32, u32)>,
+    /// Samples at a time.
+    pub micro_batch: Option<u64>,
+    /// What is computed again.
+    pub checkpointing: Option<Checkpointing>,
+}
+
+impl Instead {
+    fn of(choice: Choice, best: &Project, other: &Project) -> Self {
+        let (ours, theirs) = (&best.hardware, &other.hardware);
+        let cut = |p: &Parallel| (p.tensor, p.pipeline);
+        let free = choice != Choice::Checkpointing;
+        Self {
+            // Undivided states say so themselves.
+            sharding: Some(theirs.sharding).filter(|way| *way != ours.sharding && *way != Sharding::Ddp),
+            cut: (cut(&ours.parallel) != cut(&theirs.parallel)).then(|| cut(&theirs.parallel)),
+            micro_batch: (best.micro_batch != other.micro_batch).then_some(other.micro_batch),
+            checkpointing: (free && best.checkpointing != other.checkpointing).then_some(other.checkpointing),
+        }
+    }
+
+    fn changes(&self) -> usize {
+        [self.sharding.is_some(), self.cut.is_some(), self.micro_batch.is_some(), self.checkpointing.is_some()]
+            .into_iter()
+            .filter(|changed| *changed)
+            .count()
+    }
+}
+
 /// Why a part of the plan is as it is: what the best plan without it comes to.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Reason {
@@ -43,6 +78,8 @@ pub enum Reason {
         choice: Choice,
         /// What a card would need at the least.
         needs: Bytes,
+        /// In which way.
+        instead: Instead,
     },
     /// Without it a plan fits in the middle of its error band, but not at the upper end.
     Tight {
@@ -50,6 +87,8 @@ pub enum Reason {
         choice: Choice,
         /// What a card would need at the least.
         needs: Bytes,
+        /// In which way.
+        instead: Instead,
     },
     /// Without it the run takes this many times as long.
     Slower {
@@ -57,6 +96,8 @@ pub enum Reason {
         choice: Choice,
         /// Times as long.
         times: f64,
+        /// In which way.
+        instead: Instead,
     },
 }
 
@@ -108,19 +149,20 @@ fn best(
             continue;
         }
         let without = || tried.iter().filter(|p| !uses(&p.project, choice));
-        match without().filter(fits).min_by(faster) {
-            Some(other) => reasons.push(Reason::Slower { choice, times: per_sample(other) / per_sample(best) }),
-            None => {
-                if let Some(needs) = without().map(|p| p.memory.card).min() {
-                    let tight = needs <= gpu.usable;
-                    reasons.push(if tight {
-                        Reason::Tight { choice, needs }
-                    } else {
-                        Reason::WouldNotFit { choice, needs }
-                    });
-                }
-            }
-        }
+        // Of plans that need as much the one most like the best.
+        let least = |p: &&Plan| (p.memory.card, Instead::of(choice, &best.project, &p.project).changes());
+        let Some(other) = without().filter(fits).min_by(faster).or_else(|| without().min_by_key(least)) else {
+            continue;
+        };
+        let instead = Instead::of(choice, &best.project, &other.project);
+        let needs = other.memory.card;
+        reasons.push(if fits(&other) {
+            Reason::Slower { choice, times: per_sample(other) / per_sample(best), instead }
+        } else if needs <= gpu.usable {
+            Reason::Tight { choice, needs, instead }
+        } else {
+            Reason::WouldNotFit { choice, needs, instead }
+        });
     }
     Some(Plan { reasons, ..best.clone() })
 }

@@ -1,6 +1,7 @@
 //! Several cards for one project: what each of them holds under every way to share it, what main memory that takes, and
 //! how much of the added speed is left over.
 
+use super::FixKind;
 use super::cards::most;
 use super::engine::{Engine, Estimates, Memo, Need, accumulation, divides, on, settle};
 use super::plan::{MOST_CARDS, smallest_count};
@@ -164,6 +165,14 @@ fn smaller(engine: &Estimates<'_>, single: &Project, gpu: &Gpu) -> Smaller {
         return Smaller::Checkpointing;
     }
     if recomputes || fits(&one) { Smaller::OneSample } else { Smaller::Both }
+}
+
+/// What laying a project out over cards changes, for the list of changes.
+pub fn laid_out(before: &Project, after: &Project) -> Vec<FixKind> {
+    let (was, is) = (&before.hardware, &after.hardware);
+    let cards = (was.count != is.count).then_some(FixKind::MoreCards { count: is.count });
+    let way = (was.sharding != is.sharding || cards.is_none()).then_some(FixKind::Way { sharding: is.sharding });
+    cards.into_iter().chain(way).collect()
 }
 
 /// Whether more than one card deserves a look without being asked for: several are owned, or one is too small for the

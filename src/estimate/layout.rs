@@ -87,6 +87,20 @@ pub(super) fn lay_out(project: &Project, model: &LanguageModel, stage: Stage, co
     config.shards = shards;
 }
 
+/// Whether gradients are divided again after each micro-batch: Composer and torchtitan do; accelerate, Fabric and plain
+/// loops accumulate under `no_sync`.
+const fn syncs(framework: Framework) -> bool {
+    matches!(framework, Framework::LlmFoundry | Framework::Torchtitan)
+}
+
+/// Whether every card keeps whole gradients although they are divided: FSDP does while it accumulates.
+pub fn gathers_whole_gradients(project: &Project) -> bool {
+    let sharding = sharding(project);
+    let fsdp = matches!(way(sharding, project.framework), Way::Flat | Way::PerParameter);
+    let (_, divided, _) = sharding.divides();
+    project.hardware.count > 1 && project.accumulation > 1 && fsdp && divided && !syncs(project.framework)
+}
+
 /// In which formats the library works, keeps and sums.
 fn formats(project: &Project, way: Way, config: &mut StepConfig, shards: &mut Shards) {
     let half = config.autocast.unwrap_or(config.weights);
@@ -108,9 +122,7 @@ fn formats(project: &Project, way: Way, config: &mut StepConfig, shards: &mut Sh
             }
             config.adapter = half;
             config.kbit_prepare = false;
-            // Accelerate, Fabric and plain loops accumulate under `no_sync`; Composer and torchtitan do not.
-            let syncs = matches!(project.framework, Framework::LlmFoundry | Framework::Torchtitan);
-            shards.unsynced = config.accumulation > 1 && !syncs;
+            shards.unsynced = config.accumulation > 1 && !syncs(project.framework);
             // Fabric wraps blocks with `use_orig_params`, adapters inside; PEFT's policy wraps adapters apart.
             shards.frozen_gradients = way == Way::Flat && project.framework == Framework::Litgpt;
         }

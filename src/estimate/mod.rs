@@ -9,6 +9,7 @@ pub mod overhead;
 pub mod stack;
 pub mod time;
 pub use crate::project::CARDS_PER_MACHINE;
+pub use layout::gathers_whole_gradients;
 pub use measured::Walks;
 pub use time::time;
 

@@ -2,9 +2,10 @@
 
 use super::money::{plan_card, plan_cost, plan_way};
 use super::numbers::{about_hours, counted, hours, money, percent, plain, whole};
-use super::{Lang, Message, both, say};
-use crate::advise::{Against, CardBar, Cooling, Growth, Plan, Side};
+use super::{Lang, Message, both, choice, say};
+use crate::advise::{Against, CardBar, Cooling, Growth, Plan, Side, Way};
 use crate::catalog::{Catalog, Gpu, GpuFamily};
+use crate::project::{Choice, Field};
 use crate::units::significant;
 
 /// Why not this card, in one or two sentences.
@@ -126,25 +127,44 @@ pub fn growth(lang: Lang, growth: &Growth, catalog: &Catalog) -> String {
         None => both!("", ""),
     }
     .text(lang);
-    match &growth.plan {
-        Some(plan) => {
-            let (card, way, cost, wait) = (
-                plan_card(lang, plan, catalog),
-                plan_way(lang, plan),
-                plan_cost(lang, plan),
-                about_hours(lang, plan.wait),
+    // Of several cards each holds its part.
+    let each = match growth.way {
+        Some(way) => {
+            let (count, way) = (growth.count, choice(lang, Field::Sharding, way.id()));
+            say!(lang, "{count} 张卡一起（{way}），每张要 {need}", "{need} on each of {count} cards ({way})")
+        }
+        None => say!(lang, "一张卡要 {need}", "{need} on one card"),
+    };
+    let told = |plan: &Plan| (plan_card(lang, plan, catalog), plan_cost(lang, plan), about_hours(lang, plan.wait));
+    let sooner =
+        growth.plan.as_ref().filter(|plan| growth.own.is_none_or(|own| plan.way != Way::Own && plan.wait < own.wait));
+    let other = sooner.map(|plan| {
+        let ((card, cost, wait), way) = (told(plan), plan_way(lang, plan));
+        if growth.own.is_some() {
+            return say!(
+                lang,
+                "想快些，用 {card}（{way}），{cost}，{wait}。",
+                " To have it sooner take {card} ({way}): {cost}, {wait}."
             );
+        }
+        say!(lang, "那时用 {card}（{way}），{cost}，{wait}。", " Then take {card} ({way}): {cost}, {wait}.")
+    });
+    let other = other.unwrap_or_default();
+    match &growth.own {
+        Some(own) => {
+            let (_, cost, wait) = told(own);
             say!(
                 lang,
-                "{what}：一张卡要 {need}{still}。那时用 {card}（{way}），{cost}，{wait}。",
-                "{what}: {need} on one card{still}. Then take {card} ({way}): {cost}, {wait}."
+                "{what}：{each}{still}，继续用自己的：{cost}，{wait}。{other}",
+                "{what}: {each}{still}, so stay with your own: {cost}, {wait}.{other}"
             )
         }
-        None => say!(
+        None if other.is_empty() => say!(
             lang,
-            "{what}：一张卡要 {need}{still}，目录里没有合适的办法。",
-            "{what}: {need} on one card{still}, and nothing in the catalog does it."
+            "{what}：{each}{still}，目录里没有合适的办法。",
+            "{what}: {each}{still}, and nothing in the catalog does it."
         ),
+        None => say!(lang, "{what}：{each}{still}。{other}", "{what}: {each}{still}.{other}"),
     }
 }
 

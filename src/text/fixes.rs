@@ -24,6 +24,10 @@ pub fn fix(lang: Lang, kind: FixKind) -> String {
             let micro = whole(micro_batch as f64);
             say!(lang, "批大小开到 {micro}", "Batch {micro}")
         }
+        FixKind::LessAccumulation { accumulation } => {
+            let steps = whole(accumulation as f64);
+            say!(lang, "累积减到 {steps}", "Accumulate {steps} micro-batch only")
+        }
         FixKind::Optimizer8bit => say!(lang, "换成 8 bit AdamW", "Use 8-bit AdamW"),
         FixKind::PagedOptimizer => say!(lang, "优化器状态可换到内存", "Page the optimizer to main memory"),
         FixKind::Freeze { share } => {
@@ -68,6 +72,10 @@ pub fn fix(lang: Lang, kind: FixKind) -> String {
             say!(lang, "凑够 {count} 张卡（要买或者租）", "Get {count} cards (to buy or rent)")
         }
         FixKind::Sharding => say!(lang, "把状态分到几张卡上", "Divide the state over the cards"),
+        FixKind::Way { sharding } => {
+            let way = choice(lang, Field::Sharding, sharding.id());
+            say!(lang, "分工改成“{way}”", "Change the sharing: {way}")
+        }
         FixKind::Offload => say!(lang, "优化器状态放到内存", "Move optimizer state to main memory"),
     }
 }
@@ -121,6 +129,12 @@ pub const fn fix_detail(kind: FixKind) -> Message {
             both!(
                 "一次多放几条，少攒几次，把卡用满。",
                 "More at a time and fewer of them per update: the card is used fully."
+            )
+        }
+        FixKind::LessAccumulation { .. } => {
+            both!(
+                "FSDP 攒梯度的时候，每张卡都留着一整份；不攒就分开放。等效批变小了，学习率跟着调低。",
+                "While FSDP accumulates, every card keeps whole gradients; without it they are divided. The effective batch is smaller: lower the learning rate with it."
             )
         }
         FixKind::Optimizer8bit => {
@@ -197,7 +211,7 @@ pub const fn fix_detail(kind: FixKind) -> Message {
             "几张卡一起分担。这不是设置，要花钱：先租来试。",
             "The cards share the load. No setting but money: rent before you buy."
         ),
-        FixKind::Sharding => {
+        FixKind::Sharding | FixKind::Way { .. } => {
             both!(
                 "每张卡只管一份，用的时候再凑齐（ZeRO、FSDP）。",
                 "Each card holds a piece and they meet when needed (ZeRO, FSDP)."

@@ -4,7 +4,7 @@ use super::numbers::{counted, percent, whole};
 use super::{Lang, Message, both, say};
 use crate::catalog::{Architecture, Catalog};
 use crate::estimate::stack::leaves_experts;
-use crate::estimate::{EstimateMethod, MemoryEstimate, Moment, Part};
+use crate::estimate::{EstimateMethod, MemoryEstimate, Moment, Part, gathers_whole_gradients};
 use crate::project::{Method, Project};
 use crate::units::{Bytes, sort};
 
@@ -159,6 +159,14 @@ fn reason(lang: Lang, part: Part, project: &Project, memory: &MemoryEstimate, ca
             }
         }
         Part::Activations => activations(lang, project, memory, catalog),
+        Part::Gradients if gathers_whole_gradients(project) => {
+            let steps = whole(project.accumulation as f64);
+            say!(
+                lang,
+                "FSDP 攒梯度（累积 {steps} 次）时先不分，每张卡都留着一整份；累积改成 1 就分开放。",
+                "While FSDP accumulates ({steps} micro-batches) every card keeps whole gradients; with an accumulation of 1 they are divided."
+            )
+        }
         Part::Optimizer | Part::Gradients => match params {
             Some(n) if !project.method.is_adapter() => say!(
                 lang,

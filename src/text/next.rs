@@ -349,7 +349,7 @@ fn elsewhere(lang: Lang, advice: &Advice, catalog: &Catalog) -> Next {
         .or_else(|| to_rent().next());
     if let Some((choice, rent)) = rented.and_then(|c| c.rent.map(|r| (c, r))) {
         if choice.count > crate::estimate::CARDS_PER_MACHINE {
-            return cluster(lang, choice, catalog);
+            return cluster(lang, choice, advice, catalog);
         }
         let (name, who) = (card_name(lang, choice, catalog), before(lang, provider(lang, rent.provider)));
         let per_hour = money(lang, rent.per_hour, rent.rough);
@@ -385,16 +385,26 @@ fn elsewhere(lang: Lang, advice: &Advice, catalog: &Catalog) -> Next {
     }
 }
 
-/// More than one machine: nobody does that on a hunch.
-fn cluster(lang: Lang, choice: &CardChoice, catalog: &Catalog) -> Next {
+/// More than one machine: nobody does that on a hunch. What does not fit one machine is tried there with fewer layers.
+fn cluster(lang: Lang, choice: &CardChoice, advice: &Advice, catalog: &Catalog) -> Next {
     let name = card_name(lang, choice, catalog);
     let time = choice.time.map(|t| about_hours(lang, t.run.hours())).unwrap_or_default();
     let cost = choice.rent.and_then(|r| Some(money(lang, r.run?, r.rough))).unwrap_or_default();
-    Next::say(say!(
-        lang,
-        "这是集群级的任务：{name}，{time}，按目录价 {cost}。先租一台八卡机跑几百步，实测吞吐和通信，再谈长约。",
-        "This is a job for a cluster: {name}, {time}, {cost} at list prices. Measure a few hundred steps on one machine of eight first, then negotiate a contract."
-    ))
+    let least = advice.cards.iter().filter(|c| c.gpu == choice.gpu && c.fits).map(|c| c.count).min();
+    let machines = least.unwrap_or(choice.count).div_ceil(crate::estimate::CARDS_PER_MACHINE);
+    Next::say(if machines > 1 {
+        say!(
+            lang,
+            "这是集群级的任务：{name}，{time}，按目录价 {cost}。一台八卡机放不下整个模型：先把层数减到约 1/{machines}，在一台上跑几百步，实测吞吐，再谈长约。",
+            "This is a job for a cluster: {name}, {time}, {cost} at list prices. One machine of eight does not hold it: measure a few hundred steps there with about 1/{machines} of the layers first, then negotiate a contract."
+        )
+    } else {
+        say!(
+            lang,
+            "这是集群级的任务：{name}，{time}，按目录价 {cost}。先租一台八卡机跑几百步，实测吞吐和通信，再谈长约。",
+            "This is a job for a cluster: {name}, {time}, {cost} at list prices. Measure a few hundred steps on one machine of eight first, then negotiate a contract."
+        )
+    })
 }
 
 fn one_card(choice: &CardChoice) -> Action {

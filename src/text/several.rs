@@ -2,7 +2,7 @@
 
 use super::numbers::{about, before_word, money, percent, plain, whole};
 use super::{Lang, Message, both, choices::choice, say};
-use crate::advise::plan::{Choice, Plan, Reason, samples_per_step};
+use crate::advise::plan::{Choice, Instead, Plan, Reason, samples_per_step};
 use crate::advise::pretraining::PreTraining;
 use crate::advise::several::{Several, Sharing, Smaller};
 use crate::catalog::Gpu;
@@ -194,23 +194,41 @@ const fn without(choice: Choice) -> Message {
     }
 }
 
+/// What a plan without a part would change besides, as the end of a phrase; nothing where nothing.
+fn instead(lang: Lang, instead: &Instead) -> String {
+    let id = crate::project::Choice::id;
+    let way = instead.sharding.map(|way| choice(lang, Field::Sharding, id(way)).to_string());
+    let cut = instead.cut.map(|(tensor, pipeline)| format!("TP {tensor} × PP {pipeline}"));
+    let micro = instead.micro_batch.map(|micro| say!(lang, "每卡一次 {micro} 条", "{micro} at a time on each card"));
+    let again = instead.checkpointing.map(|kind| {
+        let kind = choice(lang, Field::Checkpointing, crate::project::Choice::id(kind));
+        say!(lang, "检查点：{kind}", "checkpointing: {kind}")
+    });
+    let parts: Vec<String> = [way, cut, micro, again].into_iter().flatten().collect();
+    if parts.is_empty() {
+        return String::new();
+    }
+    let parts = parts.join(lang.pick("，", ", "));
+    say!(lang, "（就得换成：{parts}）", " (it then takes: {parts})")
+}
+
 /// Why a part of the plan is there.
 pub fn reason(lang: Lang, reason: &Reason) -> String {
     match reason {
-        Reason::WouldNotFit { choice, needs } => {
-            let without = without(*choice).text(lang);
+        Reason::WouldNotFit { choice, needs, instead: other } => {
+            let without = without(*choice).text(lang).to_string() + &instead(lang, other);
             say!(lang, "{without}：最少也要 {needs}，装不下。", "{without}, {needs} at the least: does not fit.")
         }
-        Reason::Tight { choice, needs } => {
-            let without = without(*choice).text(lang);
+        Reason::Tight { choice, needs, instead: other } => {
+            let without = without(*choice).text(lang).to_string() + &instead(lang, other);
             say!(
                 lang,
                 "{without}：最少要 {needs}，勉强装得下，估算稍有偏差就会爆显存。",
                 "{without}, {needs} at the least: tight, it may run out if the estimate is a little low."
             )
         }
-        Reason::Slower { choice, times } => {
-            let without = without(*choice).text(lang);
+        Reason::Slower { choice, times, instead: other } => {
+            let without = without(*choice).text(lang).to_string() + &instead(lang, other);
             if *times < 1.005 {
                 return say!(lang, "{without}：一样快，但余量更少。", "{without}: as fast, with less to spare.");
             }

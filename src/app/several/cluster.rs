@@ -127,7 +127,7 @@ fn drawn(page: Page, lang: Lang, found: &Plan, tokens: f64) -> AnyView {
             class="primary"
             data-testid="cluster-apply"
             on:click=click(move || {
-                page.apply_fix(laid_out(&after), after.clone());
+                page.apply_fix(page.project.with_untracked(|now| laid_out(now, &after)), after.clone());
             })
         >
             {labels::APPLY.text(lang)}

@@ -9,8 +9,7 @@ use super::fold::fold;
 use super::live::{part, when};
 use super::page::{Page, page};
 use super::{recipes, rig};
-use crate::advise::FixKind;
-use crate::advise::several::wants_several;
+use crate::advise::several::{laid_out, wants_several};
 use crate::catalog::{Catalog, Gpu};
 use crate::project::Project;
 use crate::text::several as say;
@@ -56,16 +55,6 @@ pub(super) fn paused(page: Page, open: RwSignal<bool>) -> RwSignal<Option<Projec
         })));
     });
     calm
-}
-
-/// What laying a project out over cards changes, for the list of changes.
-fn laid_out(project: &Project) -> Vec<FixKind> {
-    let hardware = &project.hardware;
-    let mut kinds = vec![FixKind::MoreCards { count: hardware.count }];
-    if hardware.sharding.divides() != (false, false, false) {
-        kinds.push(FixKind::Sharding);
-    }
-    kinds
 }
 
 /// The card that is talked about: the person's own, or one that many rent.

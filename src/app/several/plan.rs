@@ -57,7 +57,7 @@ fn drawn(page: Page, lang: Lang, found: &Plan) -> AnyView {
             data-testid="plan-apply"
             disabled=set
             on:click=click(move || {
-                page.apply_fix(laid_out(&project), project.clone());
+                page.apply_fix(page.project.with_untracked(|now| laid_out(now, &project)), project.clone());
             })
         >
             {labels::APPLY.text(lang)}

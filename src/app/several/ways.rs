@@ -130,7 +130,7 @@ fn row(page: Page, lang: Lang, way: &Sharing) -> AnyView {
                 type="button"
                 data-testid=format!("use-{id}")
                 aria-label=label
-                on:click=click(move || page.apply_fix(laid_out(&project), project.clone()))
+                on:click=click(move || page.apply_fix(page.project.with_untracked(|now| laid_out(now, &project)), project.clone()))
             >
                 {labels::APPLY.text(lang)}
             </button>
