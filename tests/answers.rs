@@ -454,3 +454,18 @@ fn fixes_are_those_that_a_trainer_takes() {
     assert!(seen.iter().any(|(id, kind)| *id == "yolo-seg" && matches!(kind, FixKind::SmallerMicroBatch { .. })));
     assert!(seen.contains(&("vlm-lora", FixKind::QLora)));
 }
+
+/// A Mac has no 4-bit kernels: the same adapters on a 16-bit base are offered where they fit, in one click.
+#[test]
+fn a_mac_trains_lora_in_16_bit_instead() {
+    let catalog = Catalog::bundled();
+    let project = on("joke-chat-qlora", "apple-m1-max", 1, &catalog);
+    let advice = advise(&project, &catalog);
+    let said = answer(Lang::En, &project, &advice, &catalog);
+    assert_eq!(said.next.action, Action::MakeItFit, "{}", said.next.sentence);
+    let plan = advice.unwrap().make_it_fit.expect("16-bit LoRA");
+    assert_eq!((plan.fixes[0], plan.project.method), (FixKind::Lora, Method::Lora));
+    let after = advise(&plan.project, &catalog).unwrap();
+    assert!(matches!(after.verdict, Verdict::Fits { .. }), "{:?}", after.verdict);
+    assert_eq!(after.memory.card, plan.card);
+}

@@ -61,7 +61,8 @@ pub fn next(lang: Lang, project: &Project, advice: &Advice, catalog: &Catalog) -
         Verdict::Fits { .. } => fits(lang, project, advice, catalog),
         Verdict::Tight { .. } => tight(lang, advice),
         Verdict::RunsOut { .. } => plan(lang, advice).unwrap_or_else(|| elsewhere(lang, advice, catalog)),
-        Verdict::NoCard | Verdict::CannotRun(_) => elsewhere(lang, advice, catalog),
+        Verdict::CannotRun(_) => plan(lang, advice).unwrap_or_else(|| elsewhere(lang, advice, catalog)),
+        Verdict::NoCard => elsewhere(lang, advice, catalog),
     }
 }
 
