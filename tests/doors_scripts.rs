@@ -199,6 +199,59 @@ trainer = SFTTrainer(args = TrainingArguments(per_device_train_batch_size = 2, g
          optimizer: adamw8bit\n        dtype: bf16\n      model:\n        name_or_path: black-forest-labs/FLUX.1-dev\n",
         "framework=ai-toolkit model=flux.1-dev method=lora rank=16 batch=1 optimizer=adamw8bit checkpointing=on",
     ),
+    // ai-toolkit as its own examples are laid out, with a quantized base and several sizes
+    (
+        "job: extension\nconfig:\n  process:\n    - type: 'sd_trainer'\n      network: {type: \"lora\", linear: 32, linear_alpha: 32}\n      datasets:\n        - folder_path: \"/images\"\n          \
+         resolution: [ 512, 768, 1024 ]\n      train:\n        batch_size: 1\n        gradient_checkpointing: true\n        optimizer: \"adamw8bit\"\n        dtype: bf16\n      model:\n        \
+         name_or_path: \"black-forest-labs/FLUX.1-dev\"\n        is_flux: true\n        quantize: true\n",
+        "framework=ai-toolkit model=flux.1-dev method=lora rank=32 side=1024 base=fp8 batch=1",
+    ),
+    (
+        "simpletuner train --model_type=lora --pretrained_model_name_or_path=black-forest-labs/FLUX.1-dev --base_model_precision=int8-quanto --lora_rank=16 --train_batch_size=1",
+        "framework=simpletuner model=flux.1-dev method=lora base=int8 rank=16",
+    ),
+    // TRL's reinforcement learning: question and answer make the sequence
+    (
+        "from trl import GRPOConfig, GRPOTrainer\nargs = GRPOConfig(max_prompt_length=512, max_completion_length=2048, num_generations=8, use_vllm=True, vllm_mode=\"colocate\",\n    \
+         per_device_train_batch_size=8, bf16=True)\ntrainer = GRPOTrainer(model=\"Qwen/Qwen2.5-3B-Instruct\", args=args, reward_funcs=f)\n",
+        "model=qwen2.5-3b seq=2560 batch=8",
+    ),
+    // verl
+    (
+        "python3 -m verl.trainer.main_ppo algorithm.adv_estimator=grpo data.train_batch_size=1024 data.max_prompt_length=512 data.max_response_length=1024 \
+         actor_rollout_ref.model.path=Qwen/Qwen2.5-7B-Instruct actor_rollout_ref.actor.ppo_micro_batch_size_per_gpu=4 trainer.n_gpus_per_node=8 trainer.nnodes=1",
+        "model=qwen2.5-7b seq=1536 batch=4 count=8",
+    ),
+    // musubi-tuner
+    (
+        "accelerate launch --num_cpu_threads_per_process 1 --mixed_precision bf16 src/musubi_tuner/wan_train_network.py --task t2v-1.3B --dit wan2.1_t2v_1.3B_bf16.safetensors \
+         --sdpa --gradient_checkpointing --network_module networks.lora_wan --network_dim 32 --optimizer_type adamw8bit --fp8_base",
+        "model=wan2.1-t2v-1.3b method=lora rank=32 base=fp8 checkpointing=on precision=amp-bf16",
+    ),
+    // OpenMMLab
+    ("bash tools/dist_train.sh configs/faster_rcnn/faster-rcnn_r50_fpn_1x_coco.py 8", "model=faster-rcnn-r50-fpn"),
+    (
+        "_base_ = [\n    '../_base_/models/mask-rcnn_r50_fpn.py',\n    '../_base_/datasets/coco_instance.py']\ntrain_dataloader = dict(batch_size=2, num_workers=2)\n",
+        "model=mask-rcnn-r50-fpn batch=2 framework=openmmlab",
+    ),
+    // torchtune's file of settings
+    (
+        "model:\n  _component_: torchtune.models.qwen2_5.lora_qwen2_5_14b_base\n  lora_attn_modules: ['q_proj', 'v_proj', 'output_proj']\n  apply_lora_to_mlp: True\n  lora_rank: 8\n\
+         dtype: bf16\nbatch_size: 2\nenable_activation_checkpointing: True\n",
+        "framework=torchtune model=qwen2.5-14b method=lora rank=8 targets=all-linear batch=2 checkpointing=on",
+    ),
+    (
+        "tune run full_finetune_single_device --config llama3_1/8B_full_single_device optimizer_in_bwd=True",
+        "framework=torchtune model=llama-3.1-8b method=full",
+    ),
+    // Megatron's own command: a network by its sizes
+    (
+        "torchrun --nproc_per_node 8 --nnodes 4 pretrain_gpt.py --num-layers 80 --hidden-size 8192 --ffn-hidden-size 28672 --num-attention-heads 64 --group-query-attention \
+         --num-query-groups 8 --seq-length 4096 --max-position-embeddings 4096 --micro-batch-size 1 --global-batch-size 128 --tensor-model-parallel-size 8 --pipeline-model-parallel-size 4 \
+         --sequence-parallel --use-distributed-optimizer --recompute-granularity selective --bf16 --swiglu --vocab-size 32000",
+        "framework=megatron model=custom layers=80 hidden=8192 intermediate=28672 heads=64 kv-heads=8 vocab=32000 seq=4096 batch=1 accumulation=128 tensor=8 pipeline=4 count=32 \
+         sharding=zero1 checkpointing=selective",
+    ),
     // SimpleTuner
     (
         r#"{"--model_type": "lora", "--pretrained_model_name_or_path": "black-forest-labs/FLUX.1-dev", "--train_batch_size": 1, "--lora_rank": 16,
@@ -208,7 +261,8 @@ trainer = SFTTrainer(args = TrainingArguments(per_device_train_batch_size = 2, g
     // ultralytics on the command line
     (
         "yolo detect train data=coco128.yaml model=yolo11n.pt epochs=100 imgsz=640 batch=32 device=0,1",
-        "framework=ultralytics model=yolo11n epochs=100 side=640 batch=32 count=2 precision=amp-fp16",
+        // Its batch is that of all cards: `self.batch_size // max(self.world_size, 1)` of its trainer.
+        "framework=ultralytics model=yolo11n epochs=100 side=640 batch=16 count=2 precision=amp-fp16",
     ),
     // ultralytics in Python, all by default
     (
@@ -332,6 +386,18 @@ fn scripts_are_read() {
         }
     }
     assert!(wrong.is_empty(), "{wrong}");
+}
+
+#[test]
+fn what_is_missing_is_said() {
+    let catalog = Catalog::bundled();
+    let notes = |text: &str| read(text, Hints::pasted(&catalog)).notes;
+    let nameless = "per_device_train_batch_size: 2\nbf16: true\nlearning_rate: 1e-4\ngradient_accumulation_steps: 4\n";
+    assert!(notes(nameless).contains(&Note::NoModel), "{:?}", notes(nameless));
+    let grpo = "from trl import GRPOConfig\nGRPOConfig(per_device_train_batch_size=8, num_generations=8)\nmodel=\"Qwen/Qwen2.5-3B\"";
+    assert!(notes(grpo).contains(&Note::Sampling), "{:?}", notes(grpo));
+    let sft = "trl sft --model_name_or_path Qwen/Qwen2.5-0.5B --per_device_train_batch_size 2";
+    assert!(!notes(sft).contains(&Note::Sampling) && !notes(sft).contains(&Note::NoModel));
 }
 
 #[test]

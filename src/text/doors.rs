@@ -208,6 +208,18 @@ pub fn note(lang: Lang, note: &Note, catalog: &Catalog) -> String {
         )
         .text(lang)
         .to_string(),
+        Note::NoModel => both!(
+            "这里没写训练哪个模型，表单里还是原来那个：请自己选一下，不然算的不是你的。",
+            "No model is named here, and the form still has the one that it had: choose yours, or the answer is not about your run."
+        )
+        .text(lang)
+        .to_string(),
+        Note::Sampling => both!(
+            "强化学习里，采样（生成回答）往往占掉大半时间，推理引擎和参考模型也要显存。这里只算更新那一步，这些都没算进去。",
+            "In reinforcement learning sampling the answers takes most of the time, and the inference engine and a reference model take memory too. Only the update is worked out here, none of that."
+        )
+        .text(lang)
+        .to_string(),
         Note::Steps(steps) => say!(
             lang,
             "训练按步数结束：{steps} 步。",

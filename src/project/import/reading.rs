@@ -104,6 +104,10 @@ pub enum Note {
     ShallowTable,
     /// The error is no matter of memory: the installed PyTorch has no code for this card.
     NoKernelForCard,
+    /// No model is named.
+    NoModel,
+    /// Answers are sampled while it trains, which nothing here counts.
+    Sampling,
     /// A number of steps ends the training, not passes over the data.
     Steps(u64),
 }

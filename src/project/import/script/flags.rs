@@ -57,6 +57,25 @@ pub(super) enum Says {
     Cards,
     /// Machines, each with as many cards.
     Machines,
+    /// Samples in a step over all cards.
+    GlobalBatch,
+    /// A size of a network that is described by its sizes (Megatron).
+    Shape(Field),
+    /// Optimizer state divided over the cards that hold the same weights.
+    DividedState,
+    /// Activations: `full` or `selective` recomputing.
+    Granularity,
+    /// Tokens of the question and of the answer that is sampled.
+    Prompt,
+    Completion,
+    /// What the base of a diffusion model is held in.
+    BasePrecision,
+    /// It is quantized, if on.
+    Quantized,
+    /// The kind of a video model: `t2v-14B`.
+    Video,
+    /// A recipe's file.
+    Recipe,
     /// A list of cards: `0,1,2`.
     CardList,
     Objective,
@@ -98,7 +117,9 @@ pub(super) const FLAGS: &[(&str, Says)] = &[
     ("cutoff_len", S::Number(F::Sequence)), ("sequence_len", S::Number(F::Sequence)), ("block_size", S::Number(F::Sequence)),
     ("model_max_length", S::Number(F::Sequence)), ("seq_length", S::Number(F::Sequence)), ("seq_len", S::Number(F::Sequence)),
     ("max_source_length", S::Number(F::Sequence)), ("train_seq_length", S::Number(F::Sequence)), ("context_length", S::Number(F::Sequence)),
-    ("max_prompt_length", S::Number(F::Sequence)), ("sequence_length", S::Number(F::Sequence)),
+    ("max_prompt_length", S::Prompt), ("sequence_length", S::Number(F::Sequence)),
+    ("max_completion_length", S::Completion), ("max_response_length", S::Completion),
+    ("ppo_micro_batch_size_per_gpu", S::Number(F::MicroBatch)),
     ("num_train_epochs", S::Number(F::Epochs)), ("num_epochs", S::Number(F::Epochs)), ("epochs", S::Number(F::Epochs)),
     ("max_train_epochs", S::Number(F::Epochs)), ("max_epochs", S::Number(F::Epochs)), ("epoch", S::Number(F::Epochs)),
     ("max_samples", S::Number(F::Samples)), ("max_train_samples", S::Number(F::Samples)),
@@ -113,6 +134,7 @@ pub(super) const FLAGS: &[(&str, Says)] = &[
     ("model_id", S::Model), ("model_path", S::Model), ("model", S::Model), ("weights", S::Model), ("checkpoint_dir", S::Model),
     ("base_model_name_or_path", S::Model), ("pretrained_model", S::Model), ("pretrained", S::Model), ("name_or_path", S::Model),
     ("model_id_or_path", S::Model), ("model_type", S::Model), ("tokenizer_name_or_path", S::Model), ("model_checkpoint", S::Model),
+    ("model.path", S::Model), ("model._component_", S::Recipe), ("config", S::Recipe), ("task", S::Video),
     ("finetuning_type", S::Method), ("train_type", S::Method), ("tuner_type", S::Method), ("adapter", S::Method), ("sft_type", S::Method),
     ("training_type", S::Method), ("network.type", S::Method),
     ("use_peft", S::Adapter), ("use_lora", S::Adapter), ("lora", S::Adapter),
@@ -120,11 +142,11 @@ pub(super) const FLAGS: &[(&str, Says)] = &[
     ("lora_dim", S::Rank), ("linear", S::Rank),
     ("lora_dropout", S::Number(F::LoraDropout)), ("network_dropout", S::Number(F::LoraDropout)),
     ("lora_target", S::Targets), ("lora_target_modules", S::Targets), ("target_modules", S::Targets), ("lora_targets", S::Targets),
-    ("lora_target_linear", S::AllLinear),
+    ("lora_target_linear", S::AllLinear), ("apply_lora_to_mlp", S::AllLinear), ("lora_attn_modules", S::Targets),
     ("load_in_4bit", S::FourBit), ("load_in_8bit", S::EightBit), ("quantization_bit", S::Bits), ("quant_bits", S::Bits), ("bits", S::Bits),
     ("bnb_4bit_use_double_quant", S::DoubleQuantization), ("double_quantization", S::DoubleQuantization),
     ("use_bnb_nested_quant", S::DoubleQuantization), ("double_quant", S::DoubleQuantization),
-    ("fp8_base", S::Fp8Base),
+    ("fp8_base", S::Fp8Base), ("base_model_precision", S::BasePrecision), ("model.quantize", S::Quantized),
     ("bf16", S::Bf16), ("fp16", S::Fp16), ("bf16.enabled", S::Bf16), ("fp16.enabled", S::Fp16), ("pure_bf16", S::PureBf16),
     ("full_bf16", S::PureBf16), ("bfloat16", S::Bf16), ("full_fp16", S::PureFp16), ("mixed_precision", S::MixedPrecision),
     ("precision", S::MixedPrecision), ("amp", S::Amp),
@@ -149,6 +171,13 @@ pub(super) const FLAGS: &[(&str, Says)] = &[
     ("offload_param_device", S::WeightOffload), ("zero_optimization.offload_param.device", S::WeightOffload),
     ("num_processes", S::Cards), ("nproc_per_node", S::Cards), ("num_gpus", S::Cards), ("n_gpus", S::Cards), ("gpus", S::Cards),
     ("devices", S::Cards), ("n_gpus_per_node", S::Cards), ("tensor_parallel_size", S::Cards),
+    ("num_layers", S::Shape(F::CustomLayers)), ("hidden_size", S::Shape(F::CustomHidden)), ("vocab_size", S::Shape(F::CustomVocab)),
+    ("ffn_hidden_size", S::Shape(F::CustomIntermediate)), ("num_attention_heads", S::Shape(F::CustomHeads)),
+    ("num_query_groups", S::Shape(F::CustomKvHeads)),
+    ("tensor_model_parallel_size", S::Number(F::Tensor)), ("pipeline_model_parallel_size", S::Number(F::Pipeline)),
+    ("context_parallel_size", S::Number(F::Context)), ("expert_model_parallel_size", S::Number(F::Expert)),
+    ("global_batch_size", S::GlobalBatch), ("use_distributed_optimizer", S::DividedState),
+    ("recompute_granularity", S::Granularity), ("recompute_activations", S::Granularity),
     ("nnodes", S::Machines), ("num_nodes", S::Machines),
     ("cuda_visible_devices", S::CardList), ("include", S::CardList), ("device", S::CardList), ("gpu_ids", S::CardList),
     ("stage", S::Objective), ("rl", S::Objective), ("rlhf_type", S::Objective),
@@ -177,6 +206,9 @@ pub(super) const OTHERS: &[&str] = &[
     "metric_for", "greater_is", "load_best", "include_", "half_precision_backend", "disable_tqdm", "system", "response", "ddp", "beta", "pref_",
     "persistent", "prefetch", "pin_memory", "timeout", "port", "module", "no_", "enable_cpu_affinity", "rope", "vae", "text_encoder", "allow_tf32", "tf32",
     "format", "version", "hash", "prodigy", "d_coef", "conv_dim", "train_on_inputs", "hf_", "flash_optimum", "local_rank", "type", "path", "split",
+    "sequence_parallel", "swiglu", "normalization", "position_embedding", "max_position_embeddings", "untie_embeddings", "disable_bias", "transformer_impl",
+    "attention_backend", "use_mcore", "distributed_backend", "rotary", "attention_dropout", "hidden_dropout", "recompute_", "init_method", "group_query",
+    "algorithm", "num_generations", "temperature", "use_vllm", "vllm_", "reward", "kl_", "critic", "actor_rollout_ref.rollout", "trainer.",
     "auto_resume", "tokenizer", "processing", "special", "use_dora", "modules_to_save", "checkpointing_steps", "rank_", "scale_lr", "guidance",
     "weighting", "dynamo", "deepspeed_multinode", "eos", "bos", "unk", "conversation", "roles", "ignore", "lazy", "freeze_", "train_text", "proportion",
 ];

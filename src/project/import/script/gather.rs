@@ -120,6 +120,8 @@ fn flags(text: &Text, all: &mut Vec<Setting>) {
                     || value.is_empty()
                     || (value.starts_with('-') && !negative)
                     || value.starts_with(['#', '|', '&', ';', '>', ')'])
+                    // The script that a launcher starts.
+                    || !values.is_empty() && (value.contains('/') || value.contains(".py"))
                 {
                     break;
                 }
@@ -190,8 +192,18 @@ fn entries(text: &Text, all: &mut Vec<Setting>) {
         if parents.len() < 8 {
             parents.push((deep, plain(name)));
         }
+        let value = without_remark(value);
+        // A table on one line: `network: {type: "lora", linear: 16}`.
+        if let Some(inside) = value.strip_prefix('{').and_then(|v| v.strip_suffix('}')) {
+            for (name, value) in inside.split(',').filter_map(|pair| pair.split_once(':')) {
+                let name = name.trim().trim_matches(['"', '\'']);
+                push(all, format!("{path}.{}", plain(name)), value, Form::Entry, line.piece());
+            }
+            list = None;
+            continue;
+        }
         list = Some(all.len());
-        push(all, path, without_remark(value), Form::Entry, line.piece());
+        push(all, path, value, Form::Entry, line.piece());
     }
 }
 
@@ -227,7 +239,7 @@ fn assignments(text: &Text, all: &mut Vec<Setting>) {
             let before = before.trim_end();
             let start = before.rfind(|c: char| !(c.is_ascii_alphanumeric() || "_.".contains(c))).map_or(0, |i| i + 1);
             let start = if before.is_char_boundary(start) { start } else { continue };
-            let name = before.get(start..).unwrap_or_default().rsplit('.').next().unwrap_or_default();
+            let name = before.get(start..).unwrap_or_default();
             let dashes = before.get(..start).is_some_and(|b| b.ends_with("--"));
             if dashes || !name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') {
                 continue;
@@ -301,8 +313,8 @@ fn members(json: &Json, parents: &str, text: &Text, all: &mut Vec<Setting>) {
 fn resolve(all: &mut [Setting]) {
     let mut known = std::collections::BTreeMap::new();
     for setting in all.iter().filter(|s| s.form == Form::Assignment && !s.value.is_empty()) {
-        if plain(&setting.value) != setting.path {
-            known.entry(setting.path.clone()).or_insert_with(|| setting.value.clone());
+        if plain(&setting.value) != setting.name() {
+            known.entry(setting.name().to_owned()).or_insert_with(|| setting.value.clone());
         }
     }
     for setting in all.iter_mut() {

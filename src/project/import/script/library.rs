@@ -70,6 +70,13 @@ const WORDS: &[(&str, Framework)] = &[
     ("per_device_train_batch_size", Framework::Transformers),
     ("get_peft_model", Framework::Transformers),
     ("from transformers", Framework::Transformers),
+    ("verl.", Framework::Transformers),
+    ("grpoconfig", Framework::Transformers),
+    ("mmdet", Framework::OpenMmlab),
+    ("mmseg", Framework::OpenMmlab),
+    ("_base_/models", Framework::OpenMmlab),
+    ("dist_train.sh", Framework::OpenMmlab),
+    ("train.py configs/", Framework::OpenMmlab),
     ("torchrun", Framework::Pytorch),
     ("import torch", Framework::Pytorch),
 ];

@@ -44,6 +44,7 @@ pub fn read(text: &Text, hints: Hints<'_>, reading: &mut Reading) {
         }
     }
     told.names_in_calls(text);
+    told.names_in_files(text);
     if !(strong && (known > 0 || told.names_a_model()) || known >= 3) {
         return;
     }

@@ -2,12 +2,13 @@
 
 use super::flags::Says;
 use super::gather::Setting;
-use super::words::{is_exact, model, optimizer, switch, targets};
+use super::words::{base, is_exact, optimizer, switch, targets, whole};
 use crate::catalog::{Catalog, Model};
+use crate::project::import::Piece;
 use crate::project::import::text::decimal;
-use crate::project::import::{Piece, Text};
 use crate::project::{Field, Framework};
 
+mod named;
 mod settle;
 
 /// A value with its place.
@@ -42,6 +43,13 @@ pub(super) struct Told<'a> {
     swapped: At<f64>,
     /// No text encoder is trained.
     denoiser_only: bool,
+    /// Tokens of a question, and of the answer that is sampled to it.
+    prompt: Option<u64>,
+    completion: At<u64>,
+    /// Samples in a step over all cards.
+    global_batch: At<u64>,
+    /// Sizes of a network.
+    shape: Vec<(Field, String, Piece)>,
     /// The 4-bit base of an upload whose name says so.
     quantized_name: bool,
     /// Names that were looked up.
@@ -77,6 +85,10 @@ impl<'a> Told<'a> {
             steps: None,
             swapped: None,
             denoiser_only: false,
+            prompt: None,
+            completion: None,
+            global_batch: None,
+            shape: Vec::new(),
             quantized_name: false,
             lookups: 0,
         }
@@ -238,6 +250,33 @@ impl<'a> Told<'a> {
             Says::Machines => {
                 self.machines = value.trim().parse().ok().filter(|n| (1..=8_192).contains(n)).unwrap_or(1);
             }
+            Says::GlobalBatch => match whole(value) {
+                Some(n) => self.global_batch = Some((n, from())),
+                None => return false,
+            },
+            Says::Shape(field) => match whole(value).filter(|_| self.library == Some(Framework::Megatron)) {
+                Some(n) => self.shape.push((field, n.to_string(), from())),
+                None => return false,
+            },
+            Says::DividedState if on == Some(true) => self.set(Field::Sharding, "zero1", setting),
+            Says::Granularity => match small.as_str() {
+                "full" => self.set(Field::Checkpointing, "on", setting),
+                "selective" | "true" => self.set(Field::Checkpointing, "selective", setting),
+                _ => return false,
+            },
+            Says::Prompt | Says::Completion => match whole(value) {
+                Some(n) if says == Says::Prompt => self.prompt = Some(n),
+                Some(n) => self.completion = Some((n, from())),
+                None => return false,
+            },
+            Says::BasePrecision => match base(&small) {
+                Some(id) => self.set(Field::Base, id, setting),
+                None => return small == "no_change",
+            },
+            // Its `qtype` is `qfloat8` unless another is named (ai-toolkit `ModelConfig`).
+            Says::Quantized if on == Some(true) => self.set(Field::Base, "fp8", setting),
+            Says::Video => return small.contains("2v-") && self.video(&small, from()),
+            Says::Recipe => return self.recipe(value, from()),
             Says::CardList => {
                 let list = small.rsplit([':']).next().unwrap_or_default();
                 let ids: Vec<&str> = list.trim_matches(['[', ']']).split(',').map(str::trim).collect();
@@ -290,6 +329,17 @@ impl<'a> Told<'a> {
     }
 
     fn number(&mut self, field: Field, value: &str, setting: &Setting) -> bool {
+        // Rollouts of verl, over all cards.
+        if setting.path == "data.train_batch_size" {
+            return true;
+        }
+        // Lists of ai-toolkit name several sizes, of which the largest decides.
+        if self.library == Some(Framework::AiToolkit) && field == Field::ImageSide && value.contains(',') {
+            let sides = value.split([',', '[', ']']).filter_map(whole);
+            let Some(largest) = sides.max() else { return false };
+            self.put(field, largest.to_string(), setting.from.clone());
+            return true;
+        }
         // `1024,1024` and `512x768` of a resolution; one and a half passes.
         let sides: Vec<f64> =
             value.split(['x', ',', ' ', '[', ']', '(', ')']).filter(|n| !n.is_empty()).filter_map(decimal).collect();
@@ -312,60 +362,6 @@ impl<'a> Told<'a> {
         }
         self.put(field, crate::units::decimal::short(number), setting.from.clone());
         true
-    }
-
-    fn named(&mut self, value: &str, from: Piece) -> bool {
-        let name = value.trim_matches(['/', '.', ' ']);
-        if name.is_empty() || name.starts_with(['$', '{', '<']) || self.model.is_some() || self.lookups >= MOST_LOOKUPS
-        {
-            return false;
-        }
-        self.lookups += 1;
-        let Some(model) = model(name, self.catalog) else {
-            let looks = name.contains('/') && !name.contains(' ') && !value.starts_with(['/', '.']);
-            if looks && self.unknown_model.is_none() {
-                self.unknown_model = Some((name.to_owned(), from));
-            }
-            return false;
-        };
-        let small = name.to_ascii_lowercase();
-        self.quantized_name = small.contains("bnb-4bit") || small.contains("-4bit");
-        self.model = Some((model, from));
-        true
-    }
-
-    /// Models named in calls: `from_pretrained("...")`, `YOLO("...")`, `timm.create_model("...")`.
-    pub(super) fn names_in_calls(&mut self, text: &Text) {
-        // LitGPT's command takes the model as a word of its own.
-        if let Some(at) = text.small().find("litgpt ") {
-            let (command, _) = text.window(at, 200);
-            if let Some(name) =
-                command.lines().next().and_then(|line| line.split_whitespace().find(|word| word.contains('/')))
-            {
-                self.named(name, text.piece_at(at));
-            }
-        }
-        for call in ["from_pretrained(", "yolo(", "create_model(", "from_single_file(", "models."] {
-            let mut from = 0;
-            while let Some(found) = text.small().get(from..).and_then(|rest| rest.find(call)) {
-                let at = from + found + call.len();
-                from = at;
-                let (behind, _) = text.window(at, 200);
-                let name = if call == "models." {
-                    behind.split('(').next().filter(|name| behind.contains('(') && name.len() < 40)
-                } else {
-                    let behind = behind.trim_start();
-                    let quote = behind.chars().next().filter(|c| *c == '"' || *c == '\'');
-                    quote.and_then(|quote| behind.get(1..)?.split(quote).next())
-                };
-                if let Some(name) = name {
-                    self.named(name, text.piece_at(at));
-                }
-                if self.model.is_some() || self.lookups >= MOST_LOOKUPS {
-                    return;
-                }
-            }
-        }
     }
 
     pub(super) fn names_a_model(&self) -> bool {

@@ -7,6 +7,23 @@ pub(super) fn is_exact(text: &str) -> bool {
     text.contains("per_") || text.contains("micro")
 }
 
+/// A whole number from 1 on.
+pub(super) fn whole(value: &str) -> Option<u64> {
+    value.trim().parse().ok().filter(|n| (1..=1_000_000_000).contains(n))
+}
+
+/// What the frozen base of a diffusion model is held in: SimpleTuner's `base_model_precision`.
+pub(super) fn base(small: &str) -> Option<&'static str> {
+    match small {
+        "fp8-torchao" => Some("fp8-dynamic"),
+        _ if small.starts_with("int8") => Some("int8"),
+        _ if small.starts_with("fp8") => Some("fp8"),
+        _ if small.starts_with("nf4") => Some("nf4"),
+        _ if small.starts_with("int4") => Some("int4"),
+        _ => None,
+    }
+}
+
 pub(super) fn switch(small: &str) -> Option<bool> {
     match small {
         "true" | "yes" | "on" | "1" => Some(true),

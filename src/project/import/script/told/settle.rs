@@ -2,6 +2,7 @@
 
 use super::Told;
 use crate::catalog::{Architecture, DiffusionModel, Domain};
+use crate::project::fields::CUSTOM_MODEL;
 use crate::project::import::script::library;
 use crate::project::import::{Basis, Note, Piece, Reading, Text};
 use crate::project::{Field, Framework};
@@ -20,9 +21,17 @@ impl Told<'_> {
             reading.add(Field::Model, model.id, Basis::Stated, from);
         } else if let Some((name, _)) = self.unknown_model.take() {
             reading.notes.push(Note::UnknownModel(name));
+        } else if self.shape.is_empty() {
+            reading.notes.push(Note::NoModel);
+        }
+        let named = reading.value(Field::Model).is_some();
+        if !named {
+            self.shape(reading);
         }
         self.method(text, domain, reading);
         self.precision(reading);
+        self.batches();
+        self.sampling(text, reading);
         self.sharding(reading);
         if let Some(Architecture::Diffusion(denoiser)) = denoiser.map(|m| &m.architecture) {
             self.denoiser(denoiser, reading);
@@ -38,6 +47,52 @@ impl Told<'_> {
             for (field, value) in library::usual(framework, text) {
                 reading.add(*field, *value, Basis::Implied, from.clone());
             }
+        }
+    }
+
+    /// A network by its sizes, where no model is named.
+    fn shape(&mut self, reading: &mut Reading) {
+        let Some((_, _, from)) = self.shape.first() else { return };
+        reading.add(Field::Model, CUSTOM_MODEL, Basis::Stated, from.clone());
+        for (field, value, from) in std::mem::take(&mut self.shape) {
+            reading.add(field, value, Basis::Stated, from);
+        }
+    }
+
+    /// Batches that are told for all cards together, as those of one card.
+    fn batches(&mut self) {
+        let cards = self.cards.as_ref().map_or(1, |(n, _)| *n).max(1) * self.machines.max(1);
+        let number = |told: &Self, field: Field| {
+            told.found.iter().find(|(known, ..)| *known == field).and_then(|(_, value, _)| value.parse::<u64>().ok())
+        };
+        // `batch_size // world_size` (ultralytics/engine/trainer.py).
+        if self.library == Some(Framework::Ultralytics) && cards > 1 {
+            for (_, value, _) in self.found.iter_mut().filter(|(field, ..)| *field == Field::MicroBatch) {
+                let whole: u64 = value.parse().unwrap_or(cards);
+                *value = (whole / cards).max(1).to_string();
+            }
+        }
+        if let Some((global, from)) = self.global_batch.take() {
+            let cut = |field| number(self, field).unwrap_or(1).max(1);
+            let copies = (cards / (cut(Field::Tensor) * cut(Field::Pipeline) * cut(Field::Context)).max(1)).max(1);
+            let a_step = copies.saturating_mul(cut(Field::MicroBatch));
+            self.put(Field::Accumulation, (global / a_step.max(1)).max(1).to_string(), from);
+        }
+    }
+
+    /// Answers that are sampled: the update is worked out over question and answer, and that alone.
+    fn sampling(&mut self, text: &Text, reading: &mut Reading) {
+        let words = ["grpo", "main_ppo", "ppotrainer", "ppoconfig", "rloo", "num_generations"];
+        let samples = self.completion.is_some() || words.iter().any(|word| text.small().contains(word));
+        if let Some((completion, from)) = self.completion.take() {
+            // TRL's default of `max_prompt_length`.
+            let prompt = self.prompt.unwrap_or(512);
+            self.put(Field::Sequence, prompt.saturating_add(completion).to_string(), from);
+        } else if let Some(prompt) = self.prompt {
+            self.put(Field::Sequence, prompt.to_string(), Piece::default());
+        }
+        if samples {
+            reading.notes.push(Note::Sampling);
         }
     }
 
