@@ -126,7 +126,7 @@ gement and PYTORCH_CUDA_ALLOC_CONF")
         .card("mi355x"),
     case("NPU", Memory::Npu, [Some(5.03 * GIB), Some(60.96 * GIB), Some(1.32 * GIB), Some(49.47 * GIB), Some(8.08 * GIB)],
         "RuntimeError: NPU out of memory. Tried to allocate 5.03 GiB (NPU 3; 60.96 GiB total capacity; 49.47 GiB already allocated; 49.47 GiB current active; 1.32 GiB free; 57.55 GiB reserved in total by PyTorch) If reserved memory is >> allocated memory try setting max_split_size_mb to avoid fragmentation.")
-        .card("ascend-910b3").first(First::ExpandableSegments),
+        .card("ascend-910b3").first(First::ExpandableSegmentsNpu),
     case("NPU in a newer form", Memory::Npu, [Some(72.0), Some(61.27 * GIB), Some(5.04), Some(56.05 * GIB), Some(2.34 * GIB)],
         "torch.OutOfMemoryError: NPU out of memory. Tried to allocate 72.00 MiB (NPU 0; 61.27 GiB total capacity; 56.05 GiB already allocated; 56.05 GiB current active; 5.04 MiB free; 58.39 GiB reserved in total by PyTorch).If reserved memory is >> allocated memory try setting max_split_size_mb to avoid fragmentation.")
         .card("ascend-910c"),

@@ -396,6 +396,24 @@ fn gguf_headers_are_read() {
         ("tokenizer.ggml.tokens", Value::Words(128_256)),
     ]);
     assert_eq!(said(&read_file(&file, hints)), "model=llama-3.2-1b");
+    // Llama 3 and 3.1 have the same numbers: the name tells.
+    let file_8b = gguf(&[
+        ("general.architecture", Value::Text("llama")),
+        ("general.name", Value::Text("Meta-Llama-3.1-8B")),
+        ("llama.block_count", Value::Number(32)),
+        ("llama.embedding_length", Value::Number(4096)),
+        ("llama.feed_forward_length", Value::Number(14_336)),
+        ("llama.attention.head_count", Value::Number(32)),
+        ("llama.attention.head_count_kv", Value::Number(8)),
+        ("tokenizer.ggml.tokens", Value::Words(128_256)),
+    ]);
+    assert_eq!(said(&read_file(&file_8b, hints)), "model=llama-3.1-8b");
+    // A broken one says so, and a network without attention is none of ours.
+    let broken = [b"GGUF".as_slice(), &3_u32.to_le_bytes(), &u64::MAX.to_le_bytes(), &u64::MAX.to_le_bytes()].concat();
+    assert_eq!(read_file(&broken, hints).notes, [Note::Damaged]);
+    let mamba = r#"{"model_type": "mamba2", "architectures": ["Mamba2ForCausalLM"], "hidden_size": 2560, "num_hidden_layers": 64, "num_heads": 80, "vocab_size": 50288}"#;
+    let reading = read(mamba, hints);
+    assert!(reading.notes.contains(&Note::NoAttention("mamba2".into())) && reading.found.is_empty(), "{reading:?}");
     for end in (0..file.len().min(600)).chain([file.len() - 1]) {
         assert_eq!(read_file(&file[..end], hints).kind == TextKind::Model, end >= 4);
     }

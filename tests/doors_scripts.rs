@@ -400,6 +400,33 @@ fn what_is_missing_is_said() {
     assert!(!notes(sft).contains(&Note::Sampling) && !notes(sft).contains(&Note::NoModel));
 }
 
+/// Sentences in people's own words.
+#[test]
+fn a_sentence_is_read() {
+    let catalog = Catalog::bundled();
+    for (text, wanted) in [
+        (
+            "我有一张 3060 12G，想用 QLoRA 微调 Qwen2.5-7B，序列 2048",
+            "have=rtx-3060-12gb model=qwen2.5-7b method=qlora seq=2048",
+        ),
+        (
+            "can i train llama 3.1 8b with lora on a 4090? batch 2",
+            "have=rtx-4090 model=llama-3.1-8b method=lora batch=2",
+        ),
+        ("显存不够怎么办？我有一张 4090。", "have=rtx-4090"),
+        ("RTX 4060 Ti 16GB 能不能跑 SDXL LoRA，分辨率 1024", "have=rtx-4060-ti-16gb method=lora side=1024"),
+    ] {
+        let reading = read(text, Hints::pasted(&catalog));
+        let found: Vec<String> = reading.found.iter().map(|f| format!("{}={}", f.key, f.value)).collect();
+        let missing: Vec<&str> = wanted.split_whitespace().filter(|pair| !found.iter().any(|f| f == pair)).collect();
+        assert!(missing.is_empty() && reading.kind == TextKind::Sentence, "{text}: {missing:?} in {found:?}");
+    }
+    let shared = read("共享GPU内存占了 9GB，速度特别慢", Hints::pasted(&catalog));
+    assert!(shared.notes.contains(&Note::SharedMemory), "{shared:?}");
+    let prose = read("I went to the market in 2024 and bought 3 apples for 12 dollars.", Hints::pasted(&catalog));
+    assert!(prose.is_empty(), "{prose:?}");
+}
+
 #[test]
 fn what_is_not_known_is_listed() {
     let catalog = Catalog::bundled();
@@ -421,7 +448,7 @@ fn prose_is_no_script() {
         "I set the batch to 4 and it still fails.",
         "Note: this is fine.\nBut: this is not.\nepochs: many",
         "a = 1\nb = 2\nprint(a + b)\n",
-        "显存不够怎么办？我有一张 4090。",
+        "显存不够怎么办？",
         "key: value\nother: thing\n",
         "SELECT * FROM runs WHERE batch = 3",
     ] {

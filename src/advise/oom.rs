@@ -75,6 +75,8 @@ pub enum First {
     Fixes,
     /// `expandable_segments:True`.
     ExpandableSegments,
+    /// The same for Ascend.
+    ExpandableSegmentsNpu,
     /// End other programs on the card.
     EndOthers,
     /// Close what draws, or let the screen hang on other graphics.
@@ -128,6 +130,9 @@ const MOST_CARDS: usize = 10;
 /// What `PyTorch`'s own context holds beside its tensors at most: 0.3 to 1.5 GiB by card and version (`catalog/data/README.md`).
 const CONTEXT: Bytes = Bytes(3 * GIB / 2);
 
+/// What it holds at the least.
+const OWN_CONTEXT: Bytes = Bytes(300 * MIB);
+
 /// What other programs must hold to be worth a word.
 const WORTH_A_WORD: Bytes = Bytes(256 * MIB);
 
@@ -152,6 +157,10 @@ pub fn explain(error: &MemoryError, project: &Project, catalog: &Catalog) -> Exp
     let causes = causes(error, missing);
     let mut first = Vec::new();
     for step in causes.iter().map(|cause| step(*cause)) {
+        let step = match step {
+            First::ExpandableSegments if error.memory == Memory::Npu => First::ExpandableSegmentsNpu,
+            step => step,
+        };
         if !first.contains(&step) {
             first.push(step);
         }
@@ -268,9 +277,12 @@ fn others(error: &MemoryError) -> Option<(Cause, Bytes)> {
         let bytes = rest - CONTEXT;
         return Some((Cause::Others { bytes, named: 0 }, bytes));
     }
-    // Windows draws on the card that trains.
+    // The run's own context is among the rest. No screen hangs on an accelerator; Windows draws on the card that trains.
+    if matches!(error.memory, Memory::Npu | Memory::Musa) {
+        return None;
+    }
     let least = if error.windows { Bytes(GIB / 2) } else { Bytes(GIB) };
-    (rest > least).then_some((Cause::Desktop { bytes: rest }, rest))
+    (rest > least).then(|| (Cause::Desktop { bytes: rest - OWN_CONTEXT }, rest - OWN_CONTEXT))
 }
 
 const fn step(cause: Cause) -> First {

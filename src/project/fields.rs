@@ -280,6 +280,11 @@ pub fn set(project: &mut Project, field: Field, raw: &str, catalog: &Catalog) ->
         Kind::Number(range) => {
             let value = read_number(field, room(project, field, range), raw)?;
             set_number(project, field, value);
+            if field == Field::BudgetLimit
+                && let Some(currency) = currency_of(raw)
+            {
+                project.budget.currency = currency;
+            }
         }
         Kind::Toggle => {
             let on = read_switch(raw)?;
@@ -293,6 +298,16 @@ pub fn set(project: &mut Project, field: Field, raw: &str, catalog: &Catalog) ->
         Kind::Search => set_row(project, field, raw.trim(), catalog)?,
     }
     Ok(())
+}
+
+/// The currency that is typed with an amount.
+fn currency_of(raw: &str) -> Option<Currency> {
+    let small = raw.to_ascii_lowercase();
+    let has = |words: &[&str]| words.iter().any(|word| small.contains(word));
+    if has(&["$", "＄", "usd", "美元", "美金", "刀"]) {
+        return Some(Currency::Usd);
+    }
+    has(&["¥", "￥", "cny", "rmb", "元", "块"]).then_some(Currency::Cny)
 }
 
 /// The range of a number on these cards: no model is cut over more of them than there are.

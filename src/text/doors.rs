@@ -16,6 +16,7 @@ pub const fn text_kind(kind: TextKind) -> Message {
         TextKind::Cards => both!("这是显卡信息", "This lists cards"),
         TextKind::Model => both!("这是一个模型", "This is a model"),
         TextKind::Script => both!("这是训练命令或配置", "This starts a training"),
+        TextKind::Sentence => both!("按这句话的意思填", "This is what you want to do"),
         TextKind::Unknown => both!("没认出这是什么", "Nothing here was recognized"),
     }
 }
@@ -205,6 +206,23 @@ pub fn note(lang: Lang, note: &Note, catalog: &Catalog) -> String {
         Note::NoKernelForCard => both!(
             "这不是显存的事：装的 PyTorch 里没有这张卡的代码。RTX 50 系要装 CUDA 12.8 以上的版本（2.7 起才有），太老的卡要装旧版本。",
             "This is no matter of memory: the installed PyTorch has no code for this card. RTX 50 cards need a build for CUDA 12.8 or newer (from 2.7 on), very old cards an older version."
+        )
+        .text(lang)
+        .to_string(),
+        Note::Damaged => both!(
+            "文件开头不对，像是没下载完或者坏了。重新下载一份再试。",
+            "The beginning of the file is not as it should be: it may be damaged or not downloaded to the end. Fetch it again."
+        )
+        .text(lang)
+        .to_string(),
+        Note::NoAttention(name) => say!(
+            lang,
+            "“{name}”不靠注意力，或者只有少数层用，这里还算不了它要多少显存。",
+            "\"{name}\" works without attention or with little of it; its memory cannot be worked out here yet."
+        ),
+        Note::SharedMemory => both!(
+            "共享 GPU 内存涨上去，说明显存已经满了，Windows 在拿内存顶：不报错，但会慢十倍。把训练改小，或者在 NVIDIA 控制面板里把“CUDA - 系统内存回退策略”设成不回退。",
+            "When shared GPU memory grows, the card is full and Windows uses main memory instead: no error, but ten times slower. Make the run smaller, or turn off \"CUDA - Sysmem Fallback Policy\" in NVIDIA's control panel."
         )
         .text(lang)
         .to_string(),

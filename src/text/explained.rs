@@ -224,6 +224,13 @@ pub const fn first(first: First) -> (Message, Option<&'static str>) {
             ),
             Some("PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True"),
         ),
+        First::ExpandableSegmentsNpu => (
+            both!(
+                "先设这个环境变量再跑，通常就够了：",
+                "Set this in the environment and run again; that is often enough:"
+            ),
+            Some("PYTORCH_NPU_ALLOC_CONF=expandable_segments:True"),
+        ),
         First::EndOthers => {
             (both!("先找出那些程序，关掉：", "Find these programs and end them first:"), Some("nvidia-smi"))
         }

@@ -13,11 +13,13 @@
 //! | `card` | listings of cards: `nvidia-smi` and its like, the names that browsers tell |
 //! | `model` | what a model is made of: `config.json`, indexes and headers of weights, tables of layers |
 //! | `script` | how a training is started: command lines, arguments, YAML |
+//! | `said` | a sentence that names a card or a model |
 
 pub mod card;
 pub mod error;
 pub mod model;
 mod reading;
+pub mod said;
 pub mod script;
 pub mod text;
 
@@ -60,7 +62,7 @@ pub fn read(raw: &str, hints: Hints<'_>) -> Reading {
     if text.is_empty() {
         return reading;
     }
-    for reader in [error::read, card::read, model::read, script::read] {
+    for reader in [error::read, card::read, model::read, script::read, said::read] {
         reader(&text, hints, &mut reading);
     }
     if text.is_cut() {

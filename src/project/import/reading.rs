@@ -18,6 +18,8 @@ pub enum TextKind {
     Model,
     /// How a training is started.
     Script,
+    /// A sentence in somebody's own words.
+    Sentence,
     /// Nothing that is known here.
     #[default]
     Unknown,
@@ -104,6 +106,12 @@ pub enum Note {
     ShallowTable,
     /// The error is no matter of memory: the installed PyTorch has no code for this card.
     NoKernelForCard,
+    /// The file's beginning is not what it should be.
+    Damaged,
+    /// A network without attention, or with little: nothing here describes it.
+    NoAttention(String),
+    /// Windows lends main memory to the card, as somebody tells it.
+    SharedMemory,
     /// No model is named.
     NoModel,
     /// Answers are sampled while it trains, which nothing here counts.

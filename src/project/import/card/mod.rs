@@ -74,7 +74,10 @@ pub fn read(text: &Text, hints: Hints<'_>, reading: &mut Reading) {
     rows.retain(|row| Some(row.listing) == listing);
     memory::attach(text, &mut rows);
     let mut cards: Vec<ListedCard> = Vec::new();
+    let sliced = memory::slice(text).is_some();
     for row in rows {
+        // What a slice has is no sign of the card that it is cut from.
+        let row = if sliced { Row { total: None, ..row } } else { row };
         let Some(card) = card(row, hints) else { continue };
         // `watch` prints the same table again and again: the last one counts.
         match cards.iter_mut().find(|old| old.index == card.index && (card.index.is_some() || old.name == card.name)) {
@@ -126,6 +129,13 @@ fn settings(text: &Text, cards: &[ListedCard], hints: Hints<'_>, reading: &mut R
         } else if let Some(card) = own().next().filter(|_| tells) {
             reading.add(Field::Desktop, "off", Basis::Stated, card.from.clone());
         }
+    }
+    // Which of several like cards it is does not matter to what hangs on it.
+    if most.is_none()
+        && let Some(card) =
+            cards.iter().find(|card| card.screen == Some(true) || card.processes.iter().any(|p| p.draws))
+    {
+        reading.add(Field::Desktop, "on", Basis::Stated, card.from.clone());
     }
     for card in cards.iter().filter(|card| card.id.is_empty()) {
         let note = if card.one_of.is_empty() {

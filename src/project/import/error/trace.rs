@@ -60,6 +60,7 @@ const OUTER: &[(&str, Stage)] = &[
     ("in encode_prompt", Stage::Encoding),
     ("vae.encode", Stage::Encoding),
     ("autoencoder_kl", Stage::Encoding),
+    ("dispatched on the cpu or the disk", Stage::Loading),
     ("in from_pretrained", Stage::Loading),
     ("load_checkpoint", Stage::Loading),
     ("load_state_dict", Stage::Loading),

@@ -96,6 +96,7 @@ fn shape(json: &Json, kind: &str) -> Shape {
         && json.get("new_decoder_architecture").and_then(Json::flag) != Some(true);
     let grouped = json.get("attn_config").and_then(|a| a.get("kv_n_heads")).and_then(Json::size);
     Shape {
+        name: json.get("_name_or_path").and_then(Json::text).unwrap_or_default().to_owned(),
         layers: size(LAYERS),
         hidden,
         intermediate,

@@ -131,6 +131,29 @@ const TIED_UNLESS_SAID: &[&str] = &[
     "smollm3",
 ];
 
+/// Kinds of networks that remember by a state instead of attention, in whole or in part: their layers are none that
+/// numbers of a transformer describe.
+const RECURRENT: &[&str] = &[
+    "mamba",
+    "falconmamba",
+    "rwkv",
+    "zamba",
+    "jamba",
+    "bamba",
+    "nemotronh",
+    "recurrentgemma",
+    "retnet",
+    "xlstm",
+    "falconh1",
+    "lfm2",
+    "hyena",
+];
+
+pub(super) fn is_recurrent(kind: &str) -> bool {
+    let kind = plain(kind);
+    RECURRENT.iter().any(|known| kind.starts_with(known))
+}
+
 /// Letters and digits in small.
 pub(super) fn plain(text: &str) -> String {
     text.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase()).collect()

@@ -11,6 +11,10 @@ pub(super) fn read(bytes: &[u8], hints: Hints<'_>, reading: &mut Reading) -> boo
     let Some(rest) = bytes.strip_prefix(b"GGUF") else { return false };
     let mut cursor = Cursor { rest };
     let header = Header::read(&mut cursor).unwrap_or_default();
+    if header.architecture.is_empty() {
+        reading.notes.push(Note::Damaged);
+        return true;
+    }
     let number = |key: &str| {
         let key = format!("{}.{key}", header.architecture);
         header.numbers.iter().find(|(known, _)| *known == key).map(|(_, n)| *n).filter(|n| *n > 0)
@@ -19,6 +23,7 @@ pub(super) fn read(bytes: &[u8], hints: Hints<'_>, reading: &mut Reading) -> boo
         reading.notes.push(Note::Parameters(params));
     }
     let shape = Shape {
+        name: header.name.clone(),
         layers: number("block_count"),
         hidden: number("embedding_length"),
         intermediate: number("feed_forward_length"),

@@ -54,6 +54,8 @@ pub fn read_binary(bytes: &[u8], hints: Hints<'_>) -> Option<Reading> {
 /// A language model by its numbers, as far as a file gives them.
 #[derive(Clone, Debug, Default)]
 struct Shape {
+    /// What the file calls the model, or empty.
+    name: String,
     layers: Option<u64>,
     hidden: Option<u64>,
     intermediate: Option<u64>,
@@ -96,13 +98,20 @@ impl Shape {
         let like = families::like(kind, self, catalog);
         let language = || catalog.models.iter().filter_map(|m| m.language().map(|l| (m, l)));
         let family = like.and_then(Model::language).map(|l| l.family);
+        let called = named(catalog, &self.name).map(|m| m.id);
         let found = language()
             .filter(|(_, l)| self.is(l))
-            .max_by_key(|(m, l)| (Some(l.family) == family, std::cmp::Reverse(m.id.len())));
+            .max_by_key(|(m, l)| (Some(m.id) == called, Some(l.family) == family, std::cmp::Reverse(m.id.len())));
         if let Some((model, _)) = found {
-            // The same numbers in a kind of network that is not known: likely the same, but the file does not say so.
-            let basis = if like.is_some() { Basis::Stated } else { Basis::Implied };
+            // The same numbers in a kind of network that is not known: likely the same, but the file does not say so. So
+            // it is where it calls itself otherwise.
+            let other = called.is_some_and(|called| called != model.id);
+            let basis = if like.is_some() && !other { Basis::Stated } else { Basis::Implied };
             reading.add(Field::Model, model.id, basis, from.clone());
+            return true;
+        }
+        if families::is_recurrent(kind) {
+            reading.notes.push(Note::NoAttention(kind.to_owned()));
             return true;
         }
         if like.is_none() {
