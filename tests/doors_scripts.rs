@@ -414,6 +414,8 @@ fn a_sentence_is_read() {
             "have=rtx-4090 model=llama-3.1-8b method=lora batch=2",
         ),
         ("显存不够怎么办？我有一张 4090。", "have=rtx-4090"),
+        ("RX 7900 XTX 能训练 whisper-small 吗", "have=rx-7900-xtx model=whisper-small"),
+        ("two T4 on Kaggle, qwen2.5-1.5b full fine-tuning", "have=t4 model=qwen2.5-1.5b method=full"),
         ("RTX 4060 Ti 16GB 能不能跑 SDXL LoRA，分辨率 1024", "have=rtx-4060-ti-16gb method=lora side=1024"),
     ] {
         let reading = read(text, Hints::pasted(&catalog));
