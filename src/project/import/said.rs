@@ -95,10 +95,13 @@ fn named(
     for many in (1..=LONGEST_NAME).rev() {
         let Some(name) = words.get(..many).map(|words| words.join(" ")) else { continue };
         let digits = name.chars().any(|c| c.is_ascii_digit());
-        if !digits || name.len() < 2 || *left == 0 {
+        if !(digits || name.contains('-')) || name.len() < 2 || *left == 0 {
             continue;
         }
-        if no_card && let Some(id) = card(&name, hints, left) {
+        if digits
+            && no_card
+            && let Some(id) = card(&name, hints, left)
+        {
             return Some((many, Field::Gpu, id.to_owned(), name));
         }
         let begins = name.get(..3).unwrap_or_default().to_ascii_lowercase();
