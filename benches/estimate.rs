@@ -38,14 +38,6 @@ fn qlora(bencher: Bencher<'_, '_>, model: &str) {
     bencher.bench(|| estimate::memory(black_box(&project), None, &catalog));
 }
 
-/// What a card must have, by running the first steps through the allocator on cards of several sizes.
-#[divan::bench(args = ["qwen2.5-7b", "llama-3.1-70b"])]
-fn needed(bencher: Bencher<'_, '_>, model: &str) {
-    let catalog = Catalog::bundled();
-    let project = project(model, Method::QLora);
-    bencher.bench(|| estimate::needed(black_box(&project), None, &catalog));
-}
-
 /// Growth with depth: the ends of repeated layers are walked, however many there are.
 #[divan::bench(args = [4, 16, 80, 1000])]
 fn by_layers(bencher: Bencher<'_, '_>, layers: u32) {

@@ -6,8 +6,11 @@ use super::{
 use crate::catalog::{Gpu, LanguageKind, LanguageModel};
 use crate::network::{self, Program, Weight};
 use crate::project::{Field, Framework, LanguageTask, Objective, Offload, Project, Runtime, Sharding};
-use crate::step::{self, Category, Live, Observer, Phase, Shards, Stage, StepConfig, StepResult, Task, Walk};
+use crate::step::{self, Category, Live, Observer, Phase, Stage, StepConfig, StepResult, Task, Walk};
 use crate::units::{Bytes, GIB};
+
+mod held;
+pub use held::reserved_for;
 
 /// One training step of a language model, every switch given.
 pub fn step(model: &LanguageModel, config: &StepConfig, walk: Walk) -> Result<StepResult, CannotEstimate> {
@@ -53,57 +56,6 @@ pub fn memory(
     let program = plan.program(model, beside);
     let result = step::run(&program, &plan.config, Walk::Ends);
     Ok(plan.estimate(project, gpu, &result))
-}
-
-/// Reserved memory (`torch.cuda.max_memory_reserved`) by simulating the caching allocator tensor by tensor: a thousand
-/// times slower than [`memory`], for one project on screen or one case scored.
-pub fn reserved_for(
-    project: &Project,
-    model: &LanguageModel,
-    beside: u64,
-    gpu: Option<&Gpu>,
-) -> Result<Bytes, CannotEstimate> {
-    with_allocator(project, model, beside, gpu, true, step::first_steps)
-}
-
-/// Memory that a card must have for the run to get through: as [`reserved_for`], on a card just large enough, with what
-/// is on it beside PyTorch's tensors.
-pub fn needed_for(
-    project: &Project,
-    model: &LanguageModel,
-    beside: u64,
-    gpu: Option<&Gpu>,
-) -> Result<Bytes, CannotEstimate> {
-    let quick = memory(project, model, beside, gpu)?;
-    Ok(with_allocator(project, model, beside, gpu, false, step::least)? + (quick.card - quick.reserved))
-}
-
-fn with_allocator(
-    project: &Project,
-    model: &LanguageModel,
-    beside: u64,
-    gpu: Option<&Gpu>,
-    bounded_by_card: bool,
-    how: impl Fn(&network::Program, &StepConfig) -> step::Held,
-) -> Result<Bytes, CannotEstimate> {
-    let quick = memory(project, model, beside, gpu)?;
-    let model = &as_written(project, model);
-    let plan = Plan::of(project, model, gpu);
-    let program = plan.program(model, beside);
-    if program.groups.iter().map(|g| g.repeat).sum::<u64>() > DEEPEST {
-        return Ok(quick.reserved);
-    }
-    if plan.config.shards != Shards::default() {
-        let cached = if bounded_by_card { step::divided_step(&program, &plan.config) } else { Bytes::ZERO };
-        let room =
-            gpu.filter(|_| bounded_by_card).map_or(Bytes(u64::MAX), |g| g.usable - (quick.card - quick.reserved));
-        return Ok((quick.allocated + cached).min(room).max(quick.allocated));
-    }
-    let held = how(&program, &plan.config);
-    let wanted = quick.allocated + (held.reserved - held.allocated);
-    // On a full card what is only cached goes back before anything fails.
-    let room = gpu.filter(|_| bounded_by_card).map_or(wanted, |g| g.usable - (quick.card - quick.reserved));
-    Ok(if bounded_by_card { wanted.min(room).max(quick.reserved) } else { wanted })
 }
 
 /// The course of one step, for the picture: at most `points` points.
@@ -372,7 +324,7 @@ const fn band(project: &Project, cards: u64) -> f64 {
         // 34 rows, most of them rounded to whole gigabytes.
         (_, Framework::MsSwift) => 0.18,
         // 67 rows with PyTorch 1, most of them batches tuned to fill a card; 20 rows.
-        (Runtime::One | Runtime::LateOne, _) | (_, Framework::Torchtune) => 0.15,
+        (Runtime::One | Runtime::LateOne | Runtime::LastOne, _) | (_, Framework::Torchtune) => 0.15,
         // Fewer than ten rows each: the 124 rows of all libraries together.
         _ => 0.14,
     }

@@ -210,7 +210,7 @@ pub fn memory_among(
 }
 
 /// Reserved memory by simulating the caching allocator: slow, for the one project on screen. [`memory`] gives a quick
-/// figure that leaves the allocator only the slack it cannot do without.
+/// figure that leaves the allocator only the slack it cannot do without, and so says whether a run fits.
 pub fn reserved(project: &Project, gpu: Option<&Gpu>, catalog: &Catalog) -> Result<Bytes, CannotEstimate> {
     match subject(project, catalog)? {
         Subject::Custom(model) => language::reserved_for(project, &model, 0, gpu),
@@ -220,14 +220,12 @@ pub fn reserved(project: &Project, gpu: Option<&Gpu>, catalog: &Catalog) -> Resu
     }
 }
 
-/// What a card must have for the run to get through, by simulating the caching allocator on cards of several sizes: the
-/// slowest figure, for the one project on screen. [`memory`] gives a quick one in `card`.
+/// What a card must have for the run to get through. For language models it is the `card` of [`memory`], and so the page's
+/// verdict; other models are tried by the simulated caching allocator on cards of several sizes, which is slow.
 pub fn needed(project: &Project, gpu: Option<&Gpu>, catalog: &Catalog) -> Result<Bytes, CannotEstimate> {
     match subject(project, catalog)? {
-        Subject::Custom(model) => language::needed_for(project, &model, 0, gpu),
-        Subject::Network(network) => Ok(measured::network(project, network, gpu)?.card),
-        Subject::Language(model, beside) => language::needed_for(project, model, beside, gpu),
         Subject::Other(model) => measured::needed(project, model, gpu),
+        _ => Ok(memory(project, gpu, catalog)?.card),
     }
 }
 

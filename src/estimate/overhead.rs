@@ -26,13 +26,13 @@ pub fn context(gpu: Option<&Gpu>) -> Bytes {
     }
 }
 
-/// Kernels of all libraries, which CUDA before 11.7 loaded with the context: 1,343 MiB on a V100 before the first tensor
-/// (huggingface/transformers `perf_train_gpu_one`) against the 450 of [`context`]. The same on an A100 whose smallest jobs,
-/// of 3 MiB of tensors, show 1,443 MiB (itu-rad/GPUMemNet, `mlp_data_step2.csv`).
+/// Kernels of all libraries, which are loaded with the context unless CUDA is 11.7 or later and asked to wait (CUDA
+/// programming guide, "Lazy Loading"; `PyTorch` asks since 1.13): 1,343 MiB on a V100 before the first tensor
+/// (huggingface/transformers `perf_train_gpu_one`) against the 450 of [`context`].
 pub fn eager_modules(runtime: Runtime) -> Bytes {
     match runtime {
-        Runtime::One | Runtime::LateOne | Runtime::OldDriver => Bytes::from_mib(1343 - 450),
-        Runtime::Current | Runtime::Mid2 | Runtime::Early2 => Bytes::ZERO,
+        Runtime::One | Runtime::LateOne => Bytes::from_mib(1343 - 450),
+        Runtime::Current | Runtime::Mid2 | Runtime::Early2 | Runtime::First2 | Runtime::LastOne => Bytes::ZERO,
     }
 }
 

@@ -38,6 +38,8 @@ pub struct Stack {
     pub orders_tiles_to_save: bool,
     /// Scores are written out where no kernel is named.
     pub eager_attention: bool,
+    /// `scaled_dot_product_attention` is given a mask and falls back to its written-out form.
+    pub masks_attention: bool,
     /// Layers that are written in another way than transformers writes them.
     pub code: Code,
 }
@@ -60,6 +62,7 @@ impl Stack {
             models_loss: false,
             orders_tiles_to_save: false,
             eager_attention: false,
+            masks_attention: false,
             code: Code::default(),
         };
         // Adapters of denoisers, without k-bit preparation.
@@ -176,18 +179,24 @@ impl Stack {
     #[must_use]
     pub fn at(self, runtime: Runtime) -> Self {
         match runtime {
-            Runtime::Current | Runtime::OldDriver => self,
+            Runtime::Current => self,
             Runtime::Mid2 => self.of_2024(),
+            Runtime::First2 => {
+                // `MatmulLtState` kept no copy and saved tiles as they lay before bitsandbytes 0.38. LitGPT made a mask for
+                // its key cache and passed it in training too, which PyTorch 2.0's fused kernels do not take.
+                let masks_attention = self.code.joint_qkv;
+                Self { orders_tiles_to_save: false, masks_attention, ..self.at(Runtime::Early2) }
+            }
             Runtime::Early2 => Self {
                 // transformers calls `scaled_dot_product_attention` since 4.36 of December 2023; LitGPT, Unsloth and
                 // the diffusion libraries had kernels before.
                 eager_attention: !self.own_kernels,
                 orders_tiles_to_save: true,
                 // LitGPT's scripts put the longest sample first then (`get_batch`): no step as long came before it.
-                code: Code { holds_last_loss: false, ..self.of_2024().code },
+                code: Code { holds_last_loss: false, narrow_math: true, ..self.of_2024().code },
                 ..self
             },
-            Runtime::One | Runtime::LateOne => Self {
+            Runtime::One | Runtime::LateOne | Runtime::LastOne => Self {
                 // `scaled_dot_product_attention` came with PyTorch 2.0.
                 eager_attention: true,
                 // `foreach` became the default with PyTorch 2.0; before, optimizers went weight by weight.
@@ -302,6 +311,7 @@ pub fn configure(project: &Project, layers: u64, task: Task, gpu: Option<&Gpu>) 
         reentrant: false,
         attention: match project.attention {
             Attention::Auto if stack.eager_attention => AttentionKernel::Eager,
+            Attention::Auto if stack.masks_attention => AttentionKernel::Math,
             Attention::Auto | Attention::Flash if flash(gpu) => AttentionKernel::Flash,
             // `scaled_dot_product_attention` takes its memory-efficient kernel on older cards.
             Attention::Auto | Attention::Flash | Attention::Efficient => AttentionKernel::Efficient,

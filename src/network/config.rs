@@ -169,6 +169,9 @@ pub struct Code {
     /// GELU is a formula of the error function, and every step of it keeps its result (`gelu`, `bias_gelu` of BERT's code
     /// before PyTorch had a kernel: NVIDIA/DeepLearningExamples `BERT/modeling.py`, google-research/bert).
     pub written_gelu: bool,
+    /// `scaled_dot_product_attention` written out works in the format that it is given; since `PyTorch` 2.5 in fp32
+    /// (`_scaled_dot_product_attention_math` of `attention.cpp`, `allow_fp16_bf16_reduction_math_sdp`).
+    pub narrow_math: bool,
     /// Softmax and log-softmax keep their input beside their output (`derivatives.yaml` before `PyTorch` 1.11:
     /// pytorch/pytorch#64000).
     pub keeps_softmax_input: bool,

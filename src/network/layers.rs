@@ -672,7 +672,8 @@ impl<'c> Layers<'c> {
         let (q, k, v) = (self.b.autocast_input(q), self.b.autocast_input(k), self.b.autocast_input(v));
         let narrow = q.dtype;
         let autocast = self.b.autocast.take();
-        let [q, k, v] = [q, k, v].map(|t| self.b.cast(t, Dtype::F32));
+        let wide = if self.config.code.narrow_math { narrow } else { Dtype::F32 };
+        let [q, k, v] = [q, k, v].map(|t| self.b.cast(t, wide));
         let (k, v) = if shape.key_count == shape.count { (k, v) } else { self.repeat_kv(k, v, shape) };
         let q = self.b.scale(q);
         let k = self.b.scale(k);

@@ -9,17 +9,19 @@ pub enum Runtime {
     /// What is installed today.
     #[default]
     Current,
-    /// Today's libraries on a driver before 515 (the long-term branches 450 and 470 of data centers): it cannot load kernels
-    /// lazily, so all of them come with the context (CUDA C++ programming guide, lazy loading: "driver support").
-    OldDriver,
     /// `PyTorch` 2.2 to 2.6 with the libraries of 2024.
     Mid2,
     /// `PyTorch` 2.0 and 2.1 with the libraries of 2023.
     Early2,
+    /// `PyTorch` 2.0 in its first months: bitsandbytes before 0.38 of April 2023, `LitGPT` before it gave the fused attention
+    /// kernels back to training (thread 171, June 2023).
+    First2,
     /// `PyTorch` 1 with CUDA before 11.7: all kernels are loaded with the context, `zero_grad` keeps gradients.
     One,
-    /// The last of `PyTorch` 1, 1.11 to 1.13: the same, but softmax no longer keeps its input.
+    /// `PyTorch` 1.11 and 1.12: the same, but softmax no longer keeps its input.
     LateOne,
+    /// `PyTorch` 1.13 on CUDA 11.7: as before, and kernels are loaded when they are needed (pytorch/pytorch 86509).
+    LastOne,
 }
 
 /// What a run does that no field of the form asks for.

@@ -1,20 +1,23 @@
 //! PyTorch's caching allocator, as far as its size is concerned: segments, best fit, splitting, coalescing.
 //!
 //! Sizes are those of `c10/cuda/CUDACachingAllocator.cpp`: requests up to 1 MiB come from segments of 2 MiB, requests
-//! below 10 MiB from segments of 20 MiB, larger ones get a segment of their own rounded up to 2 MiB. Nothing is ever
-//! given back, so on a full card the real allocator, which frees unused segments before it gives up, holds less.
+//! below 10 MiB from segments of 20 MiB, larger ones get a segment of their own rounded up to 2 MiB. Without a capacity
+//! nothing is ever given back; with one, unused segments are, before it gives up.
 
 use super::run::Observer;
 use crate::network::round;
-use std::collections::BTreeSet;
 
 const SMALL: u64 = 1 << 20;
 const SMALL_SEGMENT: u64 = 2 << 20;
 const LARGE_SEGMENT: u64 = 20 << 20;
 const MIN_LARGE: u64 = 10 << 20;
 const ROUND_LARGE: u64 = 2 << 20;
-const MIN_SPLIT: u64 = 512;
 const NONE: u32 = u32::MAX;
+
+/// What is asked of the card for a large block.
+const fn segment(size: u64) -> u64 {
+    if size < MIN_LARGE { LARGE_SEGMENT } else { size.div_ceil(ROUND_LARGE) * ROUND_LARGE }
+}
 
 #[derive(Clone, Copy)]
 struct Block {
@@ -25,19 +28,65 @@ struct Block {
     free: bool,
 }
 
+/// Free blocks, the smallest first; there are few, so that they lie in a row.
+#[derive(Default)]
+struct Free {
+    sizes: Vec<u64>,
+    ids: Vec<u32>,
+}
+
+impl Free {
+    fn place(&self, size: u64) -> usize {
+        self.sizes.partition_point(|other| *other < size)
+    }
+
+    fn has(&self, size: u64) -> bool {
+        self.sizes.last().is_some_and(|largest| *largest >= size)
+    }
+
+    /// The smallest block that `size` fits into.
+    fn take(&mut self, size: u64) -> Option<u32> {
+        let at = self.place(size);
+        (at < self.sizes.len()).then(|| {
+            self.sizes.remove(at);
+            self.ids.remove(at)
+        })
+    }
+
+    fn insert(&mut self, size: u64, id: u32) {
+        let at = self.place(size);
+        self.sizes.insert(at, size);
+        self.ids.insert(at, id);
+    }
+
+    fn remove(&mut self, size: u64, id: u32) {
+        let from = self.place(size);
+        let found = self.ids.get(from..).and_then(|ids| ids.iter().position(|other| *other == id));
+        if let Some(offset) = found {
+            self.sizes.remove(from + offset);
+            self.ids.remove(from + offset);
+        }
+    }
+}
+
 /// The simulated allocator; feed it as an [`Observer`].
 #[derive(Default)]
 pub struct Allocator {
-    reserved: u64,
+    /// Segments of the large pool, and those of the small one.
+    large: u64,
+    small: u64,
     peak: u64,
     live: u64,
     live_peak: u64,
+    /// What is in use of the small pool.
+    small_live: u64,
     /// What there is to reserve from.
     capacity: Option<u64>,
     failed: bool,
     blocks: Vec<Block>,
-    /// Free blocks by size: small segments, large segments.
-    free: [BTreeSet<(u64, u32)>; 2],
+    /// Places of blocks that are no more.
+    unused: Vec<u32>,
+    free: Free,
     /// Block of each storage.
     owner: Vec<u32>,
 }
@@ -64,101 +113,125 @@ impl Allocator {
     }
 
     fn block(&mut self, size: u64, previous: u32, next: u32, small: bool) -> u32 {
-        self.blocks.push(Block { size, previous, next, small, free: false });
+        let block = Block { size, previous, next, small, free: false };
+        if let Some(id) = self.unused.pop() {
+            self.blocks[id as usize] = block;
+            return id;
+        }
+        self.blocks.push(block);
         self.blocks.len() as u32 - 1
+    }
+
+    fn use_more(&mut self, bytes: u64) {
+        self.live += bytes;
+        self.live_peak = self.live_peak.max(self.live);
     }
 
     fn take(&mut self, bytes: u64) -> u32 {
         let size = round(bytes.max(1));
-        let small = size <= SMALL;
-        let pool = usize::from(!small);
-        let found = self.free[pool].range((size, 0)..).next().copied();
-        let id = if let Some(key) = found {
-            self.free[pool].remove(&key);
-            key.1
+        if size <= SMALL {
+            return self.take_small(size);
+        }
+        let id = if let Some(id) = self.free.take(size) {
+            id
         } else {
-            let segment = if small {
-                SMALL_SEGMENT
-            } else if size < MIN_LARGE {
-                LARGE_SEGMENT
-            } else {
-                size.div_ceil(ROUND_LARGE) * ROUND_LARGE
-            };
-            if self.capacity.is_some_and(|capacity| self.reserved + segment > capacity) {
-                self.flush();
-                self.failed |= self.capacity.is_some_and(|capacity| self.reserved + segment > capacity);
-            }
-            self.reserved += segment;
-            self.peak = self.peak.max(self.reserved);
-            self.block(segment, NONE, NONE, small)
+            let segment = segment(size);
+            self.make_room(segment);
+            self.large += segment;
+            self.peak = self.peak.max(self.large + self.small);
+            self.block(segment, NONE, NONE, false)
         };
         let at = id as usize;
         self.blocks[at].free = false;
         let rest = self.blocks[at].size - size;
-        if if small { rest >= MIN_SPLIT } else { rest > SMALL } {
+        if rest > SMALL {
             let next = self.blocks[at].next;
-            let remainder = self.block(rest, id, next, small);
+            let remainder = self.block(rest, id, next, false);
             if next != NONE {
                 self.blocks[next as usize].previous = remainder;
             }
             self.blocks[at].next = remainder;
             self.blocks[at].size = size;
             self.blocks[remainder as usize].free = true;
-            self.free[pool].insert((rest, remainder));
+            self.free.insert(rest, remainder);
         }
-        self.live += self.blocks[at].size;
-        self.live_peak = self.live_peak.max(self.live);
+        self.use_more(self.blocks[at].size);
         id
     }
 
-    /// Gives back every segment of which nothing is in use (`release_cached_blocks`).
+    /// Small blocks fill their segments without gaps here: all of them together are little.
+    fn take_small(&mut self, size: u64) -> u32 {
+        self.small_live += size;
+        let segments = self.small_live.div_ceil(SMALL_SEGMENT) * SMALL_SEGMENT;
+        if segments > self.small {
+            self.make_room(segments - self.small);
+            self.small = segments;
+            self.peak = self.peak.max(self.large + self.small);
+        }
+        self.use_more(size);
+        self.block(size, NONE, NONE, true)
+    }
+
+    /// Before a new segment is asked for.
+    fn make_room(&mut self, segment: u64) {
+        let Some(capacity) = self.capacity else { return };
+        if self.large + self.small + segment > capacity {
+            self.flush();
+            self.failed |= self.large + self.small + segment > capacity;
+        }
+    }
+
+    /// Gives back every large segment of which nothing is in use (`release_cached_blocks`).
     fn flush(&mut self) {
-        for pool in 0..self.free.len() {
-            let blocks = &self.blocks;
-            let whole: Vec<(u64, u32)> = self.free[pool]
-                .iter()
-                .filter(|(_, id)| {
-                    let block = blocks[*id as usize];
-                    block.previous == NONE && block.next == NONE
-                })
-                .copied()
-                .collect();
-            for key in whole {
-                self.free[pool].remove(&key);
-                self.reserved -= key.0;
+        let (sizes, ids) = (std::mem::take(&mut self.free.sizes), std::mem::take(&mut self.free.ids));
+        for (size, id) in sizes.into_iter().zip(ids) {
+            let block = self.blocks[id as usize];
+            if block.previous == NONE && block.next == NONE {
+                self.unused.push(id);
+                self.large -= size;
+            } else {
+                self.free.sizes.push(size);
+                self.free.ids.push(id);
             }
         }
     }
 
     fn give(&mut self, id: u32) {
         let at = id as usize;
-        self.live = self.live.saturating_sub(self.blocks[at].size);
-        let pool = usize::from(!self.blocks[at].small);
-        let next = self.blocks[at].next;
+        let block = self.blocks[at];
+        self.live = self.live.saturating_sub(block.size);
+        if block.small {
+            self.small_live = self.small_live.saturating_sub(block.size);
+            self.unused.push(id);
+            return;
+        }
+        let next = block.next;
         if next != NONE && self.blocks[next as usize].free {
             let after = self.blocks[next as usize];
-            self.free[pool].remove(&(after.size, next));
+            self.free.remove(after.size, next);
+            self.unused.push(next);
             self.blocks[at].size += after.size;
             self.blocks[at].next = after.next;
             if after.next != NONE {
                 self.blocks[after.next as usize].previous = id;
             }
         }
-        let previous = self.blocks[at].previous;
+        let previous = block.previous;
         if previous != NONE && self.blocks[previous as usize].free {
             let here = self.blocks[at];
             let before = self.blocks[previous as usize];
-            self.free[pool].remove(&(before.size, previous));
+            self.free.remove(before.size, previous);
+            self.unused.push(id);
             self.blocks[previous as usize].size += here.size;
             self.blocks[previous as usize].next = here.next;
             if here.next != NONE {
                 self.blocks[here.next as usize].previous = previous;
             }
-            self.free[pool].insert((self.blocks[previous as usize].size, previous));
+            self.free.insert(self.blocks[previous as usize].size, previous);
             return;
         }
         self.blocks[at].free = true;
-        self.free[pool].insert((self.blocks[at].size, id));
+        self.free.insert(self.blocks[at].size, id);
     }
 
     /// Memory that stays for good: weights, optimizer state.
@@ -212,6 +285,12 @@ impl Observer for Allocator {
     }
 
     fn scratch(&mut self, bytes: u64) {
+        let size = round(bytes.max(1));
+        if size > SMALL && self.free.has(size) {
+            // It leaves everything as it was.
+            self.live_peak = self.live_peak.max(self.live + size);
+            return;
+        }
         let id = self.take(bytes);
         self.give(id);
     }

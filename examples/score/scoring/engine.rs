@@ -19,12 +19,12 @@ pub(crate) fn figures(subject: &Subject, catalog: &Catalog, judged: bool) -> Res
                 allocated: found.allocated + workspaces,
                 reserved,
                 smi: reserved + (found.card - found.reserved),
+                band: Some(found.band),
                 card: if judged {
                     estimate::needed(project, gpu.as_deref(), catalog).map_err(|why| declined(&why))?
                 } else {
                     found.card
                 },
-                band: Some(found.band),
                 forward_end: None,
                 steady: None,
             })

@@ -277,34 +277,9 @@ fn objects(row: &Row<'_>) -> u64 {
     stated.unwrap_or(usual).max(1)
 }
 
-/// How old the software was: as stated, or else by the card, which nobody trains on with software of today unless it is
-/// for a method that came later.
+/// How old the software was: as the row tells, or else by the card, which nobody trains on with software of today unless it
+/// is for a method that came later.
 fn runtime(row: &Row<'_>, method: Method, gpu: Option<&Gpu>) -> Runtime {
-    let framework = row.text("framework").to_lowercase();
-    let has = |words: &[&str]| words.iter().any(|w| framework.contains(w));
-    // timm's benchmarks carry the version in the file's name (`...-pt112-cu113-rtx3090.csv`).
-    let file = row.text("source").to_lowercase();
-    let in_name = |words: &[&str]| words.iter().any(|w| file.contains(w));
-    if has(&["torch 1.11", "torch 1.12", "torch 1.13"]) || in_name(&["-pt111-", "-pt112-", "-pt113-"]) {
-        return Runtime::LateOne;
-    }
-    if in_name(&["-pt18", "-pt19", "-pt110-"]) {
-        return Runtime::One;
-    }
-    if has(&["2018", "2019", "2020", "2021", "torch 1.", "pytorch 1.", "tensorflow"]) {
-        return Runtime::One;
-    }
-    // Repositories whose training code dates from 2023 and stands still since.
-    let source = row.text("source").to_lowercase();
-    let of_2023 = ["alpaca-lora", "stanford_alpaca", "lm-sys/fastchat", "lit-llama", "artidoro/qlora"];
-    if has(&["torch 2.0", "torch 2.1"]) || of_2023.iter().any(|w| source.contains(w) || framework.contains(w)) {
-        return Runtime::Early2;
-    }
-    // The machine's context is known where its smallest jobs were measured beside the others: multi-layer perceptrons of
-    // 3 MiB show 1,443 MiB there, which is that of eagerly loaded kernels.
-    if row.text("source").contains("GPUMemNet") {
-        return Runtime::OldDriver;
-    }
     if let Some(generation) = when::generation(row) {
         return generation;
     }
@@ -328,7 +303,7 @@ fn attention(row: &Row<'_>, runtime: Runtime) -> Attention {
     // A repository's own models write their scores out; so does XLNet, which has no other code.
     let own = row.text("source").contains("DeepLearningExamples") || row.text("model").starts_with("XLNet");
     let confirmed = own || note.contains("eager") || note.contains("attention");
-    let today = matches!(runtime, Runtime::Current | Runtime::OldDriver | Runtime::Mid2);
+    let today = matches!(runtime, Runtime::Current | Runtime::Mid2);
     if stated == Attention::Eager && today && !confirmed { Attention::Auto } else { stated }
 }
 

@@ -117,6 +117,9 @@ pub(crate) fn each(scored: &[Scored]) -> String {
             case.model,
             case.subject.as_ref().map_or("?", |subject| subject.taken_for()),
         );
+        if let (Some(_), Some(usable), Some(ours)) = (s.verdict(), case.usable, ours) {
+            let _ = write!(out, " | needs {:.3} of {:.3} GiB", ours.card.gib(), usable.gib());
+        }
         if let (Some(trace), Some(ours)) = (case.trace, ours) {
             let part = |ours: Option<Bytes>, theirs: Option<Bytes>| match (ours, theirs) {
                 (Some(o), Some(t)) => percent(o, t).map_or_else(|| "-".to_owned(), |e| format!("{e:+.2}")),
