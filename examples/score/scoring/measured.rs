@@ -1,32 +1,21 @@
 //! Runs that people measured: the settings as words, to be read as a person would enter them into the page.
 
+use super::alone::{forward_only, loss_head};
 use super::cards::Cards;
 use super::case::{Case, Domain, Meter, Outcome, Quality, Reason, Subject};
+use super::defaults::{
+    accumulates, caches_latents, default_batch, default_checkpointing, default_dropout, default_rank, frozen_share,
+    lora_targets, sequence,
+};
 use super::table::Row;
 use super::{gpus, models, sizes, when, words};
-use enough_gpu::catalog::{Architecture, Catalog, Gpu, LanguageKind, LanguageModel, Model};
+use enough_gpu::catalog::{Architecture, Catalog, Gpu, LanguageKind, Model};
 use enough_gpu::estimate::overhead;
-use enough_gpu::estimate::stack::Stack;
 use enough_gpu::project::{
     Attention, BaseFormat, Checkpointing, CustomNetwork, Framework, Habits, LanguageTask, Lora, LoraTargets,
     LossKernel, Method, Objective, Offload, Project, Runtime, TextEncoders,
 };
-use enough_gpu::step::{AttentionKernel, Dtype, Loss, Quantization, StepConfig, StepImpl, Task, Trained};
 use enough_gpu::units::Bytes;
-
-/// Tokens of a sample where a row of language training gives none: instructions and answers of Alpaca's kind, which
-/// are nearly all shorter.
-const TOKENS_NOT_STATED: u64 = 512;
-
-/// Tokens of a picture at `MAX_PIXELS=1003520`, which ms-swift's examples set: 28 x 28 pixels each.
-const PICTURE_TOKENS: u64 = 1_280;
-
-/// `seq_len` of torchtitan's configurations for Llama 3 (`train_configs/llama3_8b.toml` and larger).
-const TORCHTITAN_TOKENS: u64 = 8_192;
-
-/// The longest sample of Alpaca-like data in a tokenizer of today, which sets the peak where a stated length is only a
-/// limit (LitGPT's resource tables: 1,034 to 1,079 tokens, 1,304 in Llama 2's).
-const LONGEST_INSTRUCTION: u64 = 1_079;
 
 /// The case of a row.
 pub(crate) fn case(row: &Row<'_>, catalog: &Catalog) -> Case {
@@ -326,64 +315,6 @@ fn habits(row: &Row<'_>) -> Habits {
     }
 }
 
-/// Tokens of a sample: as stated; where only a limit is stated, the longest sample that such data has.
-fn sequence(
-    row: &Row<'_>,
-    model: Option<&Model>,
-    framework: Framework,
-    (method, objective): (Method, Objective),
-) -> u64 {
-    let longest = model.and_then(Model::language).map_or(0, |l| u64::from(l.max_context));
-    let stated = sizes::tokens(row.text("seq_or_res"));
-    let Some(stated) = stated else {
-        if row.text("note").to_lowercase().contains("alpaca lengths vary") {
-            return LONGEST_INSTRUCTION;
-        }
-        if words::framework(row.text("framework")) == Some(Framework::Torchtitan) {
-            return TORCHTITAN_TOKENS;
-        }
-        let usual = match framework {
-            // `max_length` of TRL's `DPOConfig`.
-            _ if objective != Objective::Likelihood => 1024,
-            // `max_seq_length` of `FastLanguageModel.from_pretrained` and its notebooks.
-            Framework::Unsloth => 2048,
-            // `max_length` of TRL's `SFTConfig`, with which adapters are trained.
-            Framework::Transformers if method.is_adapter() => 1024,
-            _ => TOKENS_NOT_STATED,
-        };
-        return if longest > 0 { longest.min(usual) } else { usual };
-    };
-    let words = [row.text("note"), row.text("seq_or_res"), row.text("source")].map(str::to_lowercase);
-    let has = |w: &str| words.iter().any(|text| text.contains(w));
-    let limit = has("is a cap") || has(" cap") || has("real length short");
-    // "unless packed" in a note says nothing about this run.
-    let words = words.clone().map(|text| text.replace("unless packed", ""));
-    let has = |w: &str| words.iter().any(|text| text.contains(w));
-    let packed = has("pack") && !has("unpacked") && !has("not packed");
-    // Nobody divides the tokens of short samples over cards.
-    let packed = packed || words[2].contains("sequence_parallel");
-    let pictures =
-        if model.is_some_and(|m| m.domain == enough_gpu::catalog::Domain::VisionLanguage) { PICTURE_TOKENS } else { 0 };
-    if limit && !packed { stated.min(LONGEST_INSTRUCTION + pictures) } else { stated }
-}
-
-/// Samples a step where a row gives none: what the library's arguments begin with.
-fn default_batch(row: &Row<'_>, framework: Framework, domain: Domain) -> u64 {
-    match framework {
-        // What is spread over several cards is large, and its batch small.
-        _ if domain != Domain::Llm || row.count("gpus").unwrap_or(1) > 1 => 1,
-        // `micro_batch_size` of finetune.py.
-        _ if row.text("source").contains("alpaca-lora") => 4,
-        // `micro_batch_size` of finetune/lora.py in 2023, when its tutorials were measured.
-        Framework::Litgpt => 4,
-        // `TrainingArguments.per_device_train_batch_size`.
-        Framework::Transformers | Framework::LlamaFactory => 8,
-        // Every notebook; recipes/configs.
-        Framework::Unsloth | Framework::Torchtune => 2,
-        _ => 1,
-    }
-}
-
 /// What sits on top of a language model, from the words of the row.
 fn task(row: &Row<'_>, model: Option<&Model>, method: Method) -> LanguageTask {
     let text = ["model", "method", "source", "note"].map(|column| row.text(column).to_lowercase()).join(" ");
@@ -415,14 +346,6 @@ fn accumulation(row: &Row<'_>) -> u64 {
     note.split_once("grad accumulation").and_then(|(_, rest)| sizes::tokens(rest)).unwrap_or(1).clamp(1, 1 << 20)
 }
 
-/// Micro-batches of a step where the row says nothing: the pipeline's; LitGPT's scripts step after 64 or 128 samples
-/// (`batch_size` in finetune/*.py, `global_batch_size` in its configuration files), far more than several cards take at
-/// once.
-fn accumulates(framework: Framework, cards: &Cards) -> u64 {
-    let several = framework == Framework::Litgpt && cards.hardware.count > 1;
-    cards.micro_batches.max(if several { 2 } else { 1 })
-}
-
 /// Share of the blocks in `22 blocks swapped to CPU`; half where nobody says how many.
 fn block_swap(offload: &str, model: Option<&Model>) -> f64 {
     if !offload.contains("swapped") {
@@ -433,73 +356,6 @@ fn block_swap(offload: &str, model: Option<&Model>) -> f64 {
         _ => None,
     });
     sizes::tokens(offload).zip(all).map_or(0.5, |(n, all)| (n as f64 / all).min(1.0))
-}
-
-fn lora_targets(text: &str, framework: Framework, domain: Domain) -> LoraTargets {
-    let text = text.to_lowercase();
-    let has = |w: &str| text.contains(w);
-    if text.is_empty() {
-        return match (domain, framework) {
-            // diffusers' and SimpleTuner's default, and torchtune's single-device recipes adapt more.
-            (Domain::Diffusion, _) => LoraTargets::Attention,
-            // LitGPT's script defaults: query and value.
-            (_, Framework::Litgpt) => LoraTargets::QV,
-            _ => LoraTargets::AllLinear,
-        };
-    }
-    let mlp = has("ff") || has("mlp") || has("up") || has("gate") || has("linear") || has("all");
-    if mlp && has("head") {
-        LoraTargets::AllLinearAndHead
-    } else if mlp {
-        LoraTargets::AllLinear
-    } else if has("attention") || has("query_key_value") || has("k,") || has("key") || has("o_proj") {
-        LoraTargets::Attention
-    } else {
-        LoraTargets::QV
-    }
-}
-
-/// Ranks that scripts use when nobody says otherwise: LitGPT, LLaMA-Factory and ms-swift 8, torchtune 8, kohya 4 to 16.
-fn default_rank(framework: Framework, method: &str) -> u64 {
-    if method.starts_with("adapter") {
-        return 1;
-    }
-    match framework {
-        Framework::Litgpt | Framework::LlamaFactory | Framework::MsSwift | Framework::Torchtune => 8,
-        _ => 16,
-    }
-}
-
-/// Share of the layers that methods with few active layers leave alone: LISA 2 of 28, `LLaMA` Pro 4 of 32, one block of
-/// 32 at a time.
-fn frozen_share(method: &str) -> f64 {
-    if ["lisa", "llamapro", "block coordinate"].iter().any(|w| method.to_lowercase().contains(w)) { 0.9 } else { 0.5 }
-}
-
-/// Dropout on adapter inputs by default: LitGPT and PEFT recipes 0.05, ms-swift 0.05; torchtune's recipes, Unsloth and
-/// the diffusion trainers none; LLaMA-Factory none. The copies that it keeps stand for the outputs that adapter-v2 keeps.
-fn default_dropout(framework: Framework, method: &str) -> f64 {
-    if method.starts_with("adapter") && !method.starts_with("adapter-v2") {
-        return 0.0;
-    }
-    match framework {
-        Framework::Torchtune
-        | Framework::Unsloth
-        | Framework::LlamaFactory
-        | Framework::Diffusers
-        | Framework::Kohya
-        | Framework::OneTrainer
-        | Framework::AiToolkit => 0.0,
-        // `lora_dropout` of `SimpleTuner`'s options, which LyCORIS does not read.
-        Framework::SimpleTuner => {
-            if method.contains("lokr") {
-                0.0
-            } else {
-                0.1
-            }
-        }
-        _ => 0.05,
-    }
 }
 
 /// Checkpointing that a note says to be off, or on but without effect.
@@ -516,37 +372,6 @@ fn without_effect(row: &Row<'_>) -> Option<Checkpointing> {
     row.text("note").to_lowercase().contains("checkpointing shows no effect").then_some(Checkpointing::Off)
 }
 
-/// What the library does when nobody says otherwise.
-fn default_checkpointing(framework: Framework, method: Method, domain: Domain, base: BaseFormat) -> Checkpointing {
-    let quantized = method == Method::QLora || (method == Method::Lora && base == BaseFormat::Int8);
-    match framework {
-        Framework::Unsloth => Checkpointing::Offloaded,
-        // Axolotl's `gradient_checkpointing` is off unless it is set (its configuration reference), and set in every
-        // example for 4-bit bases (`examples/*/qlora.yml`).
-        Framework::Axolotl if method == Method::QLora => Checkpointing::PerBlock,
-        Framework::LlamaFactory | Framework::MsSwift | Framework::Torchtune => Checkpointing::PerBlock,
-        // `[activation_checkpoint] mode = "selective"` in torchtitan's configurations.
-        Framework::Torchtitan => Checkpointing::Selective,
-        // `prepare_model_for_kbit_training` of PEFT turns it on.
-        Framework::Transformers if quantized && domain != Domain::Diffusion => Checkpointing::PerBlock,
-        _ => Checkpointing::Off,
-    }
-}
-
-/// Whether VAE and text encoders are off the card. Notes say so where they are known.
-fn caches_latents(row: &Row<'_>, framework: Framework) -> bool {
-    let note = row.text("note").to_lowercase();
-    if note.contains("cached") || note.contains("caching") || note.contains("encoders off") {
-        return true;
-    }
-    // CogVideo's trainer encodes the whole set first and unloads the encoders (`prepare_dataset` in finetune/trainer.py).
-    if row.text("framework").to_lowercase().contains("cogvideo") {
-        return true;
-    }
-    // Scripts of diffusers encode on the fly; the trainers cache by default.
-    !matches!(framework, Framework::Diffusers | Framework::Pytorch)
-}
-
 /// Where the text encoders are, where the row says so.
 fn text_encoders(row: &Row<'_>) -> TextEncoders {
     if row.text("model").to_lowercase().contains("+ text encoder") {
@@ -555,92 +380,5 @@ fn text_encoders(row: &Row<'_>) -> TextEncoders {
         TextEncoders::Resident
     } else {
         TextEncoders::Auto
-    }
-}
-
-/// A benchmark of head and loss alone: a model without layers.
-fn loss_head(row: &Row<'_>) -> Result<Subject, Reason> {
-    // The width that such benchmarks use when they print none (Liger-Kernel's is 4096).
-    const WIDTH: u32 = 4096;
-    let name = row.text("model");
-    let after = |word: &str| {
-        let (_, rest) = name.split_once(word)?;
-        sizes::tokens(rest).and_then(|n| u32::try_from(n).ok())
-    };
-    let vocab = after("vocab").ok_or(Reason::Missing("vocabulary"))?;
-    let hidden = after("hidden").unwrap_or(WIDTH);
-    let model = LanguageModel {
-        kind: LanguageKind::Decoder,
-        family: "loss head",
-        params_active: u64::from(vocab) * u64::from(hidden),
-        layers: 0,
-        hidden,
-        intermediate: hidden,
-        heads: 1,
-        kv_heads: 1,
-        head_dim: hidden,
-        vocab,
-        tied_embeddings: true,
-        gated: false,
-        norm: "rmsnorm",
-        attention: "full",
-        moe_experts: 0,
-        moe_active: 0,
-        moe_shared: 0,
-        moe_intermediate: 0,
-        dense_layers_first: "",
-        max_context: 0,
-        bias: "no",
-        positional: "rope",
-        extras: "no-final-norm",
-    };
-    let config = StepConfig {
-        trained: Trained::All,
-        loss: match words::loss(row.text("loss_kernel")) {
-            LossKernel::Fused => Loss::FusedChunked,
-            LossKernel::Chunked => Loss::ChunkedLoss { chunk: 1024 },
-            // They give the head's 16-bit logits to the loss as they are.
-            _ => Loss::NoUpcast,
-        },
-        ..forward_only(row)
-    };
-    Subject::step(model, config, Bytes::ZERO)
-}
-
-/// Only running the model, as for evaluation: weights, and a few tokens.
-fn forward_only(row: &Row<'_>) -> StepConfig {
-    let weights = row.text("weight_dtype");
-    StepConfig {
-        batch: sizes::tokens(row.text("micro_batch")).unwrap_or(1),
-        sequence: sizes::tokens(row.text("seq_or_res")).unwrap_or(64),
-        decoder_sequence: None,
-        task: Task::LanguageModel,
-        trained: Trained::Nothing,
-        weights: if weights.contains("32") { Dtype::F32 } else { Dtype::Bf16 },
-        autocast: None,
-        master_weights: false,
-        quantization: match words::base(weights) {
-            BaseFormat::Nf4 => Some(Quantization::Nf4 { double: false }),
-            BaseFormat::Nf4Double => Some(Quantization::Nf4 { double: true }),
-            BaseFormat::Int4 => Some(Quantization::Int4),
-            BaseFormat::Int8 => Some(Quantization::Int8),
-            BaseFormat::Fp8 => Some(Quantization::Fp8),
-            _ => None,
-        },
-        kbit_prepare: false,
-        code: words::framework(row.text("framework"))
-            .or_else(|| words::framework(row.text("source")))
-            .map(|library| Stack::of(library).code)
-            .unwrap_or_default(),
-        adapter: Dtype::Bf16,
-        optimizer: enough_gpu::project::Optimizer::Sgd,
-        optimizer_impl: StepImpl::Fused,
-        checkpointing: Checkpointing::Off,
-        reentrant: false,
-        attention: AttentionKernel::Sdpa,
-        loss: Loss::NoUpcast,
-        hold_outputs: false,
-        accumulation: 1,
-        shards: enough_gpu::step::Shards::default(),
     }
 }

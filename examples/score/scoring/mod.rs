@@ -1,8 +1,10 @@
 //! Scoring of estimates against cases with a known answer.
 
+mod alone;
 pub(crate) mod architecture;
 mod cards;
 pub(crate) mod case;
+mod defaults;
 pub(crate) mod engine;
 pub(crate) mod gpus;
 pub(crate) mod measured;

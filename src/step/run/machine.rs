@@ -1,0 +1,418 @@
+//! The machine that a program runs on: storages that are held and let go, and the forward pass over them.
+
+use super::{CATEGORIES, Category, Live, Observer, Phase, Walk, Walked, accumulates, add, further};
+use crate::network::{
+    Backward, Group, Kind, NONE, Op, Program, SAVE_AUX, SAVE_OUT, SLOTS, Segment, Shards, StepConfig, StepImpl, Value,
+};
+use crate::project::Checkpointing;
+use crate::step::peaks::Peaks;
+
+mod backward;
+mod sharding;
+use sharding::Parts;
+
+const NOTHING: u32 = u32::MAX;
+
+#[derive(Clone, Copy)]
+struct Storage {
+    bytes: u64,
+    refs: u32,
+    category: Category,
+    view: bool,
+}
+
+/// A value of a segment that has been run.
+#[derive(Clone, Copy)]
+struct Cell {
+    storage: u32,
+    grad: u32,
+    /// The cell that its gradient goes to: the one it came from through a slot, or itself (`NOTHING`).
+    source: u32,
+    /// The local variable still holds it.
+    held: bool,
+}
+
+/// A local variable that holds nothing yet.
+const CELL: Cell = Cell { storage: NOTHING, grad: NOTHING, source: NOTHING, held: true };
+
+struct Frame<'p> {
+    segment: &'p Segment,
+    cells: u32,
+    aux: u32,
+}
+
+enum Played<'p> {
+    Frame(Frame<'p>),
+    /// The repetition after this stands for `count` more that are not walked.
+    Skipped {
+        count: u64,
+    },
+    /// Where in backward the repetition begins that stands for others.
+    Mark,
+}
+
+struct Machine<'p, O: Observer> {
+    storages: Vec<Storage>,
+    cells: Vec<Cell>,
+    aux: Vec<u32>,
+    slots: [u32; SLOTS],
+    played: Vec<Played<'p>>,
+    /// Autocast's cache: storages, and how many skipped repetitions hold one alike.
+    cache: Vec<(u32, u64)>,
+    cache_multiple: u64,
+    live: Live,
+    total: u64,
+    phase: Phase,
+    largest: u64,
+    peaks: Peaks,
+    accumulating: bool,
+    early_stop: bool,
+    /// Gradients that meet are added into a new tensor.
+    sums_anew: bool,
+    /// Inputs of checkpointed segments wait in main memory.
+    offloads: bool,
+    /// The optimizer takes each gradient as it comes.
+    in_backward: bool,
+    /// Weights are divided over cards; gradients are.
+    divided: (bool, bool),
+    shards: Shards,
+    config: &'p StepConfig,
+    /// The program's first segment.
+    first: Option<&'p Segment>,
+    /// What comes and goes on one of several cards.
+    parts: Parts,
+    /// Gradients that have been divided, in all; they are not in `live`.
+    reduced: u64,
+    /// Storages that have died: their places are used again.
+    dead: Vec<u32>,
+    observer: &'p mut O,
+}
+
+/// Forward and backward with an observer.
+pub(super) fn walk_observed<O: Observer>(
+    program: &Program,
+    config: &StepConfig,
+    walk: Walk,
+    observer: &mut O,
+) -> Walked {
+    let accumulating = accumulates(config);
+    let mut m = Machine {
+        storages: Vec::with_capacity(1024),
+        cells: Vec::with_capacity(4096),
+        aux: Vec::with_capacity(4096),
+        slots: [NOTHING; SLOTS],
+        played: Vec::with_capacity(256),
+        cache: Vec::new(),
+        cache_multiple: 0,
+        live: [0; CATEGORIES],
+        total: 0,
+        phase: Phase::Forward,
+        largest: 0,
+        peaks: Peaks::default(),
+        accumulating,
+        early_stop: !config.reentrant,
+        sums_anew: config.code.sums_gradients_anew,
+        offloads: config.checkpointing == Checkpointing::Offloaded,
+        in_backward: config.optimizer_impl == StepImpl::InBackward,
+        divided: (config.shards.weights > 1, config.shards.gradients > 1),
+        shards: config.shards,
+        config,
+        first: program.groups.first().and_then(|g| g.members.first()),
+        parts: Parts::default(),
+        reduced: 0,
+        dead: Vec::new(),
+        observer,
+    };
+    for &(slot, bytes) in &program.globals {
+        let storage = m.alloc(bytes, Category::Temporaries);
+        let cell = m.cell(storage);
+        m.slots[slot.0 as usize] = cell;
+    }
+    m.bring_root(program);
+    for group in &program.groups {
+        m.forward_group(group, walk);
+    }
+    m.leave_autocast();
+    m.drop_slots();
+    let forward_end = m.total;
+    let waiting = m.other_micro_batches();
+    let output = m.held_output();
+    m.backward_all();
+    m.leave_root();
+    // Whatever a held output still takes goes with the optimizer step; the next step's output takes its place.
+    let held = m.live[Category::Logits as usize];
+    m.release(output);
+    Walked { gathered: m.parts.gathered_peak, peaks: m.peaks.all(), forward_end, held, waiting }
+}
+
+impl<'p, O: Observer> Machine<'p, O> {
+    fn alloc(&mut self, bytes: u64, category: Category) -> u32 {
+        let storage = Storage { bytes, refs: 1, category, view: false };
+        let id = if let Some(id) = self.dead.pop() {
+            self.storages[id as usize] = storage;
+            id
+        } else {
+            self.storages.push(storage);
+            self.storages.len() as u32 - 1
+        };
+        add(&mut self.live[category as usize], bytes);
+        add(&mut self.total, bytes);
+        self.largest = self.largest.max(bytes);
+        self.observer.alloc(id, bytes);
+        id
+    }
+
+    fn hold(&mut self, storage: u32) {
+        if let Some(s) = self.storages.get_mut(storage as usize) {
+            s.refs += 1;
+        }
+    }
+
+    fn release(&mut self, storage: u32) {
+        self.release_times(storage, 1);
+    }
+
+    /// Drops a reference; where the storage dies, `multiple` of it die (its like in skipped repetitions).
+    fn release_times(&mut self, storage: u32, multiple: u64) {
+        let Some(s) = self.storages.get_mut(storage as usize) else { return };
+        s.refs = s.refs.saturating_sub(1);
+        if s.refs == 0 {
+            let (bytes, category) = (s.bytes.saturating_mul(multiple), s.category as usize);
+            self.live[category] = self.live[category].saturating_sub(bytes);
+            self.total = self.total.saturating_sub(bytes);
+            self.observer.free(storage);
+            // What went to main memory is looked for by its place later.
+            if !self.offloads {
+                self.dead.push(storage);
+            }
+        }
+    }
+
+    fn recategorize(&mut self, storage: u32, category: Category) {
+        let Some(s) = self.storages.get_mut(storage as usize) else { return };
+        let keep = matches!(s.category, Category::Logits | Category::WeightCopies);
+        if s.category != category && (!keep || category == Category::Gradients) {
+            self.live[s.category as usize] = self.live[s.category as usize].saturating_sub(s.bytes);
+            add(&mut self.live[category as usize], s.bytes);
+            s.category = category;
+        }
+    }
+
+    /// The highest point so far?
+    fn note(&mut self, scratch: u64) {
+        self.peaks.note(self.total.saturating_add(scratch), || {
+            let mut live = self.live;
+            add(&mut live[Category::Temporaries as usize], scratch);
+            (live, self.phase, self.largest.max(scratch), self.reduced)
+        });
+        if scratch > 0 {
+            self.observer.scratch(scratch);
+        }
+        self.observer.tick(self.phase, &self.live, scratch);
+        self.largest = 0;
+    }
+
+    fn cell(&mut self, storage: u32) -> u32 {
+        let id = self.cells.len() as u32;
+        self.cells.push(Cell { storage, ..CELL });
+        id
+    }
+
+    fn forward_group(&mut self, group: &'p Group, walk: Walk) {
+        let n = group.repeat;
+        if walk == Walk::Full || n <= 3 {
+            for _ in 0..n {
+                self.forward_members(group);
+            }
+            return;
+        }
+        self.forward_members(group);
+        let before = self.live;
+        self.cache_multiple = n - 3;
+        self.played.push(Played::Skipped { count: n - 3 });
+        self.forward_members(group);
+        self.cache_multiple = 0;
+        self.skip(before, self.reduced, n - 3);
+        self.played.push(Played::Mark);
+        self.forward_members(group);
+    }
+
+    /// Adds what `count` more repetitions like the one since `before` take.
+    fn skip(&mut self, before: Live, reduced: u64, count: u64) {
+        for (now, before) in self.live.iter_mut().zip(before) {
+            let (next, total) = (further(*now, before, count), self.total);
+            self.total =
+                if next >= *now { total.saturating_add(next - *now) } else { total.saturating_sub(*now - next) };
+            *now = next;
+        }
+        self.reduced = further(self.reduced, reduced, count);
+    }
+
+    fn enter_phase(&mut self, phase: Phase) {
+        if phase != self.phase {
+            self.phase = phase;
+            self.peaks.close();
+        }
+    }
+
+    fn forward_members(&mut self, group: &'p Group) {
+        for segment in &group.members {
+            self.enter_phase(if segment.is_loss { Phase::Loss } else { Phase::Forward });
+            let frame = self.enter(segment);
+            self.gather(segment);
+            let saving = !segment.checkpointed;
+            for k in 0..segment.ops.len() {
+                self.forward_op(&frame, k, saving);
+            }
+            self.leave(&frame, segment.checkpointed);
+            self.scatter();
+            self.played.push(Played::Frame(frame));
+        }
+    }
+
+    /// Fresh cells for a segment; inputs are taken from their slots.
+    fn enter(&mut self, segment: &'p Segment) -> Frame<'p> {
+        let frame = Frame { segment, cells: self.cells.len() as u32, aux: self.aux.len() as u32 };
+        self.cells.resize(self.cells.len() + segment.values.len(), CELL);
+        for &(id, slot) in &segment.inputs {
+            let from = self.slots[slot.0 as usize];
+            if let Some(&origin) = self.cells.get(from as usize) {
+                self.hold(origin.storage);
+                let source = if origin.source == NOTHING { from } else { origin.source };
+                let cell = &mut self.cells[frame.cells as usize + id as usize];
+                cell.storage = origin.storage;
+                cell.source = source;
+            }
+        }
+        self.aux.resize(self.aux.len() + segment.ops.len(), NOTHING);
+        frame
+    }
+
+    /// Hands outputs to their slots. A checkpointed segment keeps its inputs until its backward.
+    fn leave(&mut self, frame: &Frame<'p>, keep_inputs: bool) {
+        if keep_inputs && !self.offloads {
+            for &(id, _) in &frame.segment.inputs {
+                let storage = self.cells[frame.cells as usize + id as usize].storage;
+                self.hold(storage);
+                self.recategorize(storage, Category::Activations);
+            }
+        }
+        for &(slot, id) in &frame.segment.outputs {
+            let cell = frame.cells + u32::from(id);
+            let old = std::mem::replace(&mut self.slots[slot.0 as usize], cell);
+            if let Some(&old) = self.cells.get(old as usize) {
+                self.release(old.storage);
+            }
+            // The local variable's hold goes over to the slot; a second slot holds for itself.
+            let cell = &mut self.cells[cell as usize];
+            let storage = cell.storage;
+            if !std::mem::take(&mut cell.held) {
+                self.hold(storage);
+            }
+        }
+    }
+
+    fn category_of(value: &Value) -> Category {
+        match value.kind {
+            Kind::Logits => Category::Logits,
+            Kind::WeightCopy => Category::WeightCopies,
+            Kind::EarlyGradient => Category::Gradients,
+            _ => Category::Temporaries,
+        }
+    }
+
+    fn forward_op(&mut self, frame: &Frame<'p>, k: usize, saving: bool) {
+        let segment = frame.segment;
+        let op = &segment.ops[k];
+        let base = frame.cells as usize;
+        for i in 0..u16::from(op.outs) {
+            let id = (op.out + i) as usize;
+            let value = &segment.values[id];
+            let storage = if value.alias_of == NONE {
+                self.alloc(value.bytes, Self::category_of(value))
+            } else {
+                let shared = self.cells[base + value.alias_of as usize].storage;
+                self.hold(shared);
+                shared
+            };
+            self.cells[base + id].storage = storage;
+        }
+        let category = if op.logits_aux { Category::Logits } else { Category::Temporaries };
+        let aux = if op.aux > 0 { self.alloc(op.aux, category) } else { NOTHING };
+        self.note(op.temp);
+        if op.kept && !saving {
+            self.keep_result(frame, k, aux);
+        }
+        if saving && op.backward != Backward::None {
+            self.save(frame, op);
+            if op.saves & SAVE_AUX != 0 {
+                self.recategorize(
+                    aux,
+                    if op.backward == Backward::Saved { Category::Gradients } else { Category::Activations },
+                );
+                self.aux[frame.aux as usize + k] = aux;
+            } else {
+                self.release(aux);
+            }
+        } else {
+            self.release(aux);
+        }
+        if op.cached {
+            let storage = self.cells[base + op.out as usize].storage;
+            self.hold(storage);
+            self.cache.push((storage, 1 + self.cache_multiple));
+        }
+        self.drop_after(frame, k);
+    }
+
+    fn save(&mut self, frame: &Frame<'p>, op: &Op) {
+        let base = frame.cells as usize;
+        for (i, &id) in op.inputs.iter().enumerate() {
+            if op.saves & (1 << i) != 0 && id != NONE {
+                let storage = self.cells[base + id as usize].storage;
+                self.hold(storage);
+                self.recategorize(storage, Category::Activations);
+            }
+        }
+        if op.saves & SAVE_OUT != 0 {
+            let storage = self.cells[base + op.out as usize].storage;
+            self.hold(storage);
+            self.recategorize(storage, Category::Activations);
+        }
+    }
+
+    fn drop_after(&mut self, frame: &Frame<'p>, k: usize) {
+        let segment = frame.segment;
+        let from = segment.ops[k].drops_from as usize;
+        let to = segment.ops.get(k + 1).map_or(segment.drops.len(), |next| next.drops_from as usize);
+        for &id in segment.drops.get(from..to).unwrap_or_default() {
+            let cell = &mut self.cells[frame.cells as usize + id as usize];
+            if std::mem::take(&mut cell.held) {
+                let storage = cell.storage;
+                self.release(storage);
+            }
+        }
+    }
+
+    fn leave_autocast(&mut self) {
+        for (storage, multiple) in std::mem::take(&mut self.cache) {
+            self.release_times(storage, multiple);
+        }
+    }
+
+    /// Forward's locals go; what the caller holds (the last slot) stays.
+    fn drop_slots(&mut self) {
+        for slot in 0..SLOTS - 1 {
+            let cell = std::mem::replace(&mut self.slots[slot], NOTHING);
+            if let Some(&cell) = self.cells.get(cell as usize) {
+                self.release(cell.storage);
+            }
+        }
+    }
+
+    /// What the caller holds through backward.
+    fn held_output(&mut self) -> u32 {
+        let cell = std::mem::replace(&mut self.slots[SLOTS - 1], NOTHING);
+        self.cells.get(cell as usize).map_or(NOTHING, |cell| cell.storage)
+    }
+}

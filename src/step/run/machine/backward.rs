@@ -1,0 +1,248 @@
+//! The backward pass: gradients in reverse, with checkpointed segments run forward again.
+
+use super::{CELL, Frame, Machine, NOTHING, Played};
+use crate::network::{Backward, Id, Kind, NONE, Op, SAVE_AUX, SAVE_OUT, Way};
+use crate::step::run::{Category, Observer, Phase};
+
+impl<'p, O: Observer> Machine<'p, O> {
+    pub(super) fn backward_all(&mut self) {
+        // Live bytes and divided gradients where the repetition under way began.
+        let mut began = (self.live, self.reduced);
+        while let Some(played) = self.played.pop() {
+            match played {
+                Played::Frame(frame) => {
+                    self.enter_phase(if frame.segment.is_loss { Phase::Loss } else { Phase::Backward });
+                    self.backward_frame(&frame);
+                    // Nothing of it is looked at again.
+                    self.cells.truncate(frame.cells as usize);
+                    self.aux.truncate(frame.aux as usize);
+                }
+                Played::Mark => {
+                    self.peaks.close();
+                    began = (self.live, self.reduced);
+                    self.peaks.mark();
+                }
+                // The repetition that stands for those not walked is over: it was walked as the last of them.
+                Played::Skipped { count } => {
+                    self.peaks.close();
+                    let (live, reduced) = began;
+                    self.peaks.repeat(&live, &self.live, (reduced, self.reduced), count);
+                    self.skip(live, reduced, count);
+                }
+            }
+        }
+        self.peaks.close();
+    }
+
+    fn backward_frame(&mut self, frame: &Frame<'p>) {
+        let segment = frame.segment;
+        self.gather(segment);
+        if segment.checkpointed {
+            if self.offloads {
+                self.bring_back(frame);
+            }
+            let again = self.recompute(frame);
+            self.backward_ops(&again);
+            // The closure that kept the inputs goes with the graph.
+            for &(id, _) in &segment.inputs {
+                let storage = self.cells[frame.cells as usize + id as usize].storage;
+                self.release(storage);
+            }
+        } else {
+            self.backward_ops(frame);
+        }
+        self.scatter();
+        self.divide_gradients(segment);
+    }
+
+    /// Kept inputs come back from main memory.
+    fn bring_back(&mut self, frame: &Frame<'p>) {
+        for &(id, _) in &frame.segment.inputs {
+            let at = frame.cells as usize + id as usize;
+            let dead = self.storages.get(self.cells[at].storage as usize).is_some_and(|s| s.refs == 0);
+            if dead {
+                let bytes = frame.segment.values[id as usize].bytes;
+                self.cells[at].storage = self.alloc(bytes, Category::Activations);
+            }
+        }
+    }
+
+    fn recompute(&mut self, frame: &Frame<'p>) -> Frame<'p> {
+        let segment = frame.segment;
+        let again = Frame { segment, cells: self.cells.len() as u32, aux: self.aux.len() as u32 };
+        self.cells.resize(self.cells.len() + segment.values.len(), CELL);
+        let (old, new) = (frame.cells as usize, again.cells as usize);
+        for &(id, _) in &segment.inputs {
+            let first = self.cells[old + id as usize];
+            self.hold(first.storage);
+            let cell = &mut self.cells[new + id as usize];
+            cell.storage = first.storage;
+            cell.source = first.source;
+        }
+        for &(_, id) in &segment.outputs {
+            self.cells[new + id as usize].grad = self.cells[old + id as usize].grad;
+        }
+        self.aux.resize(self.aux.len() + segment.ops.len(), NOTHING);
+        let last_saver = segment.ops.iter().rposition(|op| op.saves != 0);
+        let stop = if self.early_stop { last_saver } else { segment.ops.len().checked_sub(1) };
+        if let Some(stop) = stop {
+            for k in 0..stop {
+                if segment.ops[k].kept {
+                    self.take_result(frame, &again, k);
+                } else {
+                    self.forward_op(&again, k, true);
+                }
+            }
+            let op = &segment.ops[stop];
+            // Saving its inputs ends the recomputation before the kernel runs.
+            if self.early_stop && op.saves & (SAVE_OUT | SAVE_AUX) == 0 {
+                self.save(&again, op);
+            } else {
+                self.forward_op(&again, stop, true);
+            }
+        }
+        // Python's locals go.
+        for cell in again.cells..self.cells.len() as u32 {
+            let c = &mut self.cells[cell as usize];
+            if std::mem::take(&mut c.held) {
+                let storage = c.storage;
+                self.release(storage);
+            }
+        }
+        self.leave_autocast();
+        again
+    }
+
+    fn backward_ops(&mut self, frame: &Frame<'p>) {
+        let segment = frame.segment;
+        let base = frame.cells as usize;
+        for k in (0..segment.ops.len()).rev() {
+            let op = &segment.ops[k];
+            if op.backward == Backward::None {
+                continue;
+            }
+            let is_loss_end = segment.is_loss && op.out != NONE && segment.values[op.out as usize].numel == 1;
+            let mut arrived = NOTHING;
+            let mut any = is_loss_end;
+            for i in 0..u16::from(op.outs) {
+                let grad = self.cells[base + (op.out + i) as usize].grad;
+                if grad != NOTHING {
+                    any = true;
+                    arrived = grad;
+                }
+            }
+            if any {
+                self.backward_op(frame, k, op, arrived);
+            } else {
+                self.release_saved(frame, k, op);
+            }
+        }
+    }
+
+    fn backward_op(&mut self, frame: &Frame<'p>, k: usize, op: &Op, arrived: u32) {
+        let segment = frame.segment;
+        let base = frame.cells as usize;
+        let out_bytes = if op.out == NONE { 0 } else { segment.values[op.out as usize].bytes };
+        let mut fresh = [NOTHING; 4];
+        let aux = self.aux[frame.aux as usize + k];
+        for (i, &id) in op.inputs.iter().enumerate() {
+            if id == NONE || !segment.values[id as usize].grad {
+                continue;
+            }
+            let value = &segment.values[id as usize];
+            let shares = match op.backward {
+                Backward::Pass => arrived != NOTHING && value.bytes == out_bytes,
+                Backward::Views => arrived != NOTHING,
+                Backward::Saved => true,
+                _ => false,
+            };
+            fresh[i] = if shares {
+                let from = if op.backward == Backward::Saved { aux } else { arrived };
+                self.hold(from);
+                from
+            } else {
+                let category = if value.kind == Kind::Logits { Category::Logits } else { Category::Temporaries };
+                let id = self.alloc(value.bytes, category);
+                if i == 1
+                    && op.weight_view
+                    && let Some(s) = self.storages.get_mut(id as usize)
+                {
+                    s.view = true;
+                }
+                id
+            };
+        }
+        self.note(op.back_temp);
+        self.release_saved(frame, k, op);
+        for i in 0..u16::from(op.outs) {
+            let grad = std::mem::replace(&mut self.cells[base + (op.out + i) as usize].grad, NOTHING);
+            self.release(grad);
+        }
+        for (i, &grad) in fresh.iter().enumerate() {
+            if grad != NOTHING {
+                self.deliver(frame, op.inputs[i], grad);
+            }
+        }
+    }
+
+    fn release_saved(&mut self, frame: &Frame<'p>, k: usize, op: &Op) {
+        let base = frame.cells as usize;
+        for (i, &id) in op.inputs.iter().enumerate() {
+            if op.saves & (1 << i) != 0 && id != NONE {
+                let storage = self.cells[base + id as usize].storage;
+                self.release(storage);
+            }
+        }
+        if op.saves & SAVE_OUT != 0 {
+            let storage = self.cells[base + op.out as usize].storage;
+            self.release(storage);
+        }
+        let aux = std::mem::replace(&mut self.aux[frame.aux as usize + k], NOTHING);
+        self.release(aux);
+    }
+
+    /// A gradient reaches a value: the engine's input buffer, or a weight's `.grad`.
+    fn deliver(&mut self, frame: &Frame<'p>, id: Id, grad: u32) {
+        let local = frame.cells + u32::from(id);
+        let source = self.cells[local as usize].source;
+        let target = if source == NOTHING { local } else { source };
+        let is_weight = matches!(frame.segment.values[id as usize].kind, Kind::Weight { .. });
+        let old = self.cells[target as usize].grad;
+        let merged = if old == NOTHING {
+            grad
+        } else if self.storages[old as usize].refs == 1 && !self.storages[old as usize].view && !self.sums_anew {
+            self.release(grad);
+            old
+        } else {
+            let s = self.storages[old as usize];
+            let sum = self.alloc(s.bytes, s.category);
+            self.note(0);
+            self.release(old);
+            self.release(grad);
+            sum
+        };
+        if is_weight {
+            // AccumulateGrad: kept as it is, or added to what earlier micro-batches left. A weight that several operators
+            // use finds its earlier gradient here, and the two are added in place.
+            self.cells[target as usize].grad = NOTHING;
+            if self.in_backward {
+                self.release(merged);
+            } else if self.accumulating {
+                // Added to what earlier micro-batches left: at once, or when the unit's gradients are summed over cards.
+                if self.shards.way != Way::Whole && self.shards.gradients > 1 && !self.shards.unsynced {
+                    self.parts.added.push(merged);
+                } else {
+                    self.release(merged);
+                }
+            } else {
+                if old == NOTHING {
+                    self.parts.fresh.push(target);
+                }
+                self.recategorize(merged, Category::Gradients);
+                self.cells[target as usize].grad = merged;
+            }
+        } else {
+            self.cells[target as usize].grad = merged;
+        }
+    }
+}
