@@ -26,7 +26,7 @@ impl Page {
 
     fn project(&self, preset: &str, gpu: &str, count: u32) -> Project {
         let mut project = Project::from_preset(self.catalog.preset(preset).unwrap(), &self.catalog);
-        project.hardware.gpu = gpu.to_owned();
+        gpu.clone_into(&mut project.hardware.gpu);
         project.hardware.no_gpu = gpu.is_empty();
         project.hardware.count = count;
         project

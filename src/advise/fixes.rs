@@ -23,8 +23,8 @@ pub(super) fn batch_limit(project: &Project) -> u64 {
     project.samples.clamp(1, LARGEST_BATCH)
 }
 
-/// The order in which trainers of diffusion models reach for what saves memory (kohya-ss/sd-scripts, docs/flux_train_network
-/// and README of block swap; SimpleTuner's quick starts): what costs nothing, a base in few bits, then time, then the
+/// The order in which trainers of diffusion models reach for what saves memory (the guides of sd-scripts for FLUX.1, its
+/// notes on block swap, quick starts of `SimpleTuner`): what costs nothing, a base in few bits, then time, then the
 /// optimizer, then what is trained, and the pictures at last.
 const fn habit(kind: FixKind) -> u8 {
     match kind {

@@ -105,7 +105,7 @@ pub(super) fn instead(
     catalog: &Catalog,
     known: &[FreeChoice],
 ) -> Option<FreeInstead> {
-    let as_it_is = |c: &FreeChoice| FreeInstead { choice: c.clone(), fixes: Vec::new() };
+    let as_it_is = |c: &FreeChoice| FreeInstead { choice: *c, fixes: Vec::new() };
     let mut found: Vec<(FitPlan, FreeChoice)> = Vec::new();
     let mut tried: Vec<(&str, Bytes)> = Vec::new();
     for tier in catalog.free.iter() {

@@ -326,8 +326,6 @@ pub(super) fn risk(kind: FixKind, project: &Project, domain: Domain) -> QualityR
         {
             QualityRisk::Slight
         }
-        // Pure bf16, and nothing accumulates.
-        FixKind::Library { framework: Framework::Torchtune } => QualityRisk::Slight,
         FixKind::MixedPrecision
         | FixKind::Fp16
         | FixKind::SmallerMicroBatch { .. }
@@ -337,13 +335,15 @@ pub(super) fn risk(kind: FixKind, project: &Project, domain: Domain) -> QualityR
         | FixKind::FusedLoss
         | FixKind::FusedOptimizer
         | FixKind::CacheLatents
-        | FixKind::Library { .. }
         | FixKind::MoreCards { .. }
         | FixKind::Sharding
         | FixKind::Way { .. }
         | FixKind::Offload
         | FixKind::BlockSwap { .. } => QualityRisk::None,
-        FixKind::LessAccumulation { .. }
+        FixKind::Library { framework } if framework != Framework::Torchtune => QualityRisk::None,
+        // torchtune's way is pure bf16, and nothing accumulates.
+        FixKind::Library { .. }
+        | FixKind::LessAccumulation { .. }
         | FixKind::PureBf16
         | FixKind::Optimizer8bit
         | FixKind::PagedOptimizer
