@@ -15,9 +15,12 @@ use std::process::ExitCode;
 use crate::shell::{Outcome, say};
 use html::Html;
 pub use policy::sha256;
+use split::Parts;
 
-/// What starts the page, after the loader and in the same module.
+/// What starts the page: it unpacks the rest.
 const START: &str = include_str!("start.js");
+/// What puts the wasm together, packed with the loader and in the same module.
+const JOIN: &str = include_str!("join.js");
 
 /// Called by Trunk once a build is done (see `Trunk.toml`): release builds become one file.
 pub fn by_trunk() -> Outcome<ExitCode> {
@@ -63,18 +66,28 @@ fn single(document: &str, files: &[String], loader: &str, wasm: &[u8]) -> Outcom
         return Err(format!("start.js contains `{mark}`, which cannot stand inside a script."));
     }
     // The loader is packed with the code; `startPage` is in start.js.
-    let loader = format!("{}\nstartPage(__wbg_init);", without_comments(loader));
-    let mut code = split::split(wasm)?;
-    code.extend(loader.as_bytes());
-    let code = encode::text(&encode::lzma(&code)?);
-    let length = loader.len();
-    html.append_to_body(&format!("<script type=\"text/plain\" id=\"wasm\" data-loader=\"{length}\">{code}</script>"))?;
+    let loader = format!("{}\n{}\nstartPage(__wbg_init, join);", without_comments(JOIN), without_comments(loader));
+    let code = encode::text(&packed(wasm, &loader)?);
+    html.append_to_body(&format!("<script type=\"text/plain\" id=\"wasm\">{code}</script>"))?;
     html.append_to_body(&format!("<script type=\"module\">{start}</script>"))?;
     html.put_policy(&policy::of(&html, &loader))?;
     if let Some(name) = files.iter().find(|name| html.text().contains(name.as_str())) {
         return Err(format!("the page still loads {name}."));
     }
     Ok(html.into_text())
+}
+
+/// The wasm and its loader as the fewest bytes: the number of functions, the lengths of the parts, the parts, the loader.
+fn packed(wasm: &[u8], loader: &str) -> Outcome<Vec<u8>> {
+    let Parts { before, after, functions, locals, opcodes, operands } = split::split(wasm)?;
+    let parts = [&before, &after, &locals, &opcodes].into_iter().chain(&operands);
+    let mut all = Vec::with_capacity(wasm.len() + loader.len());
+    for number in [functions].into_iter().chain(parts.clone().map(Vec::len)) {
+        all.extend(u32::try_from(number).map_err(|_| "the wasm is larger than 4 GB.".to_owned())?.to_le_bytes());
+    }
+    parts.for_each(|part| all.extend(part));
+    all.extend(loader.as_bytes());
+    encode::lzma(&all)
 }
 
 /// A script without lines that are comments and without the space before lines. It is the loader's and the project's own:

@@ -1,108 +1,125 @@
-//! Code of wasm, sorted for the packer: instructions and what stands behind them lie together, kind by kind, and pack a
-//! twentieth smaller than mixed. `start.js` puts them back. Nothing else of a module is touched.
+//! Code of wasm, taken apart for the packer: instructions and what stands behind them lie together, kind by kind, and pack
+//! a tenth smaller than mixed. `join.js` puts them together again; the lengths of functions follow from the code. Nothing
+//! else of a module is touched, except that sections for tools stay out.
 
 use crate::shell::Outcome;
 
-/// The id of the section with the code.
+/// The ids of sections: those for tools, and the code.
+const CUSTOM: u8 = 0;
 const CODE: u8 = 10;
 
-/// How many streams there are: one of opcodes, then the operands by opcode, and those of the two that have more.
-pub(super) const STREAMS: usize = 256 + 3;
-const OPCODES: usize = 0;
-const LOCALS: usize = 256;
-const SIZES: usize = 257;
-const SECOND: usize = 258;
+/// The streams of operands: one for each opcode, then those of `by_next`, then the offsets of loads and stores by the
+/// place of the byte.
+pub(super) const STREAMS: usize = OFFSETS + 4;
+const OFFSETS: usize = 5 * 256;
 
-/// A module as bytes for the packer: how long the part before the code is, the number of functions, the lengths of the
-/// streams, then the part before, the part after and the streams.
-pub(super) fn split(module: &[u8]) -> Outcome<Vec<u8>> {
-    let mut at = Reader { bytes: module, at: 8 };
-    let (end, functions) = loop {
-        let id = at.byte()?;
-        let length = at.number()?;
-        if id == CODE {
-            let end = at.at + length;
-            break (end, at.number()?);
-        }
-        at.at += length;
-    };
-    let start = at.at;
-    let mut streams: Vec<Vec<u8>> = vec![Vec::new(); STREAMS];
-    for _ in 0..functions {
-        function(&mut at, &mut streams)?;
-    }
-    if at.at != end {
-        return Err("the code of the wasm does not end where it says.".to_owned());
-    }
-    let (before, after) = (&module[..start], &module[end..]);
-    let mut out = Vec::with_capacity(module.len() + 4 * STREAMS);
-    let lengths = [before.len(), after.len(), functions].into_iter().chain(streams.iter().map(Vec::len));
-    for length in lengths {
-        out.extend(u32::try_from(length).map_err(|_| "the wasm is larger than 4 GB.".to_owned())?.to_le_bytes());
-    }
-    out.extend(before);
-    out.extend(after);
-    out.extend(streams.iter().flatten());
-    Ok(out)
+/// The first of the streams of an opcode whose operand depends most on the opcode that comes next: a stream for each.
+fn by_next(opcode: u8) -> Option<usize> {
+    [0x20, 0x41, 0x10, 0x42].iter().position(|one| *one == opcode).map(|place| (place + 1) * 256)
 }
 
-fn function(at: &mut Reader<'_>, streams: &mut [Vec<u8>]) -> Outcome<()> {
-    let from = at.at;
-    let size = at.number()?;
-    let end = at.at + size;
-    streams[SIZES].extend(&at.bytes[from..at.at]);
-    let from = at.at;
-    for _ in 0..at.number()? {
-        at.number()?;
-        at.byte()?;
-    }
-    streams[LOCALS].extend(&at.bytes[from..at.at]);
-    while at.at < end {
-        let opcode = at.byte()?;
-        streams[OPCODES].push(opcode);
-        let from = at.at;
-        let mut second = None;
-        match opcode {
-            // Blocks, branches, calls, variables, references, constants.
-            0x02..=0x04 | 0x0c | 0x0d | 0x10 | 0x12 | 0x20..=0x26 | 0x41 | 0x42 | 0xd0 | 0xd2 => drop(at.number()?),
-            // Calls through a table; loads and stores: alignment, then offset.
-            0x11 | 0x13 | 0x28..=0x3e => {
-                at.number()?;
-                second = Some(at.at);
-                at.number()?;
-            }
-            0x3f | 0x40 => drop(at.byte()?),
-            0x43 => at.at += 4,
-            0x44 => at.at += 8,
-            0x0e => {
-                for _ in 0..=at.number()? {
-                    at.number()?;
+/// A module in parts.
+#[derive(Default)]
+pub(super) struct Parts {
+    /// Everything before the length of the code, and behind the code.
+    pub(super) before: Vec<u8>,
+    pub(super) after: Vec<u8>,
+    pub(super) functions: usize,
+    /// The declarations of local variables, function by function.
+    pub(super) locals: Vec<u8>,
+    pub(super) opcodes: Vec<u8>,
+    pub(super) operands: Vec<Vec<u8>>,
+}
+
+/// Takes a module apart.
+pub(super) fn split(module: &[u8]) -> Outcome<Parts> {
+    let mut at = Reader { bytes: module, at: 8 };
+    let mut parts = Parts {
+        before: module.get(..8).ok_or("the wasm breaks off.")?.to_vec(),
+        operands: vec![Vec::new(); STREAMS],
+        ..Parts::default()
+    };
+    let mut coded = false;
+    while at.at < module.len() {
+        let start = at.at;
+        let id = at.byte()?;
+        let length = at.number()?;
+        let end = at.at + length;
+        match id {
+            CUSTOM => {}
+            CODE => {
+                coded = true;
+                parts.before.push(CODE);
+                parts.functions = at.number()?;
+                for _ in 0..parts.functions {
+                    parts.function(&mut at)?;
+                }
+                if at.at != end {
+                    return Err("the code of the wasm does not end where it says.".to_owned());
                 }
             }
-            0x1c => at.at += at.number()?,
-            0xfc => {
-                let operands = match at.number()? {
-                    0..=7 => 0,
-                    8 | 10 | 12 | 14 => 2,
-                    9 | 11 | 13 | 15..=17 => 1,
-                    other => {
-                        return Err(format!("the wasm has an instruction 0xfc {other}, which split.rs cannot sort."));
-                    }
-                };
-                for _ in 0..operands {
-                    at.number()?;
-                }
+            _ => {
+                let section = module.get(start..end).ok_or("the wasm breaks off.")?;
+                if coded { &mut parts.after } else { &mut parts.before }.extend(section);
             }
-            0x00 | 0x01 | 0x05 | 0x0b | 0x0f | 0x1a | 0x1b | 0x45..=0xc4 | 0xd1 => {}
-            other => return Err(format!("the wasm has an instruction {other:#x}, which split.rs cannot sort.")),
         }
-        let middle = second.unwrap_or(at.at);
-        let operands = at.bytes.get(from..at.at).ok_or("the code of the wasm breaks off.")?;
-        let (first, second) = operands.split_at(middle - from);
-        streams[usize::from(opcode)].extend(first);
-        streams[SECOND].extend(second);
+        at.at = end;
     }
-    Ok(())
+    if coded { Ok(parts) } else { Err("the wasm has no code.".to_owned()) }
+}
+
+impl Parts {
+    fn function(&mut self, at: &mut Reader<'_>) -> Outcome<()> {
+        let start = at.at;
+        let size = at.number()?;
+        let from = at.at;
+        let end = from + size;
+        for _ in 0..at.number()? {
+            at.number()?;
+            at.byte()?;
+        }
+        self.locals.extend(&at.bytes[from..at.at]);
+        let mut open = 1_u32;
+        while open > 0 {
+            let opcode = at.byte()?;
+            self.opcodes.push(opcode);
+            let from = at.at;
+            match opcode {
+                // Loads and stores: alignment, then offset.
+                0x28..=0x3e => {
+                    at.number()?;
+                    let offset = at.at;
+                    at.number()?;
+                    self.operands[usize::from(opcode)].extend(&at.bytes[from..offset]);
+                    for (place, byte) in at.bytes[offset..at.at].iter().enumerate() {
+                        self.operands[OFFSETS + place.min(3)].push(*byte);
+                    }
+                }
+                _ => {
+                    at.operands(opcode)?;
+                    let operands = at.bytes.get(from..at.at).ok_or("the code of the wasm breaks off.")?;
+                    let next = usize::from(at.bytes.get(at.at).copied().unwrap_or(0));
+                    let stream = by_next(opcode).map_or(usize::from(opcode), |first| first + next);
+                    self.operands[stream].extend(operands);
+                }
+            }
+            match opcode {
+                0x02..=0x04 => open += 1,
+                0x0b => open -= 1,
+                _ => {}
+            }
+        }
+        if at.at == end && from - start == shortest(size) {
+            Ok(())
+        } else {
+            Err("a function of the wasm does not end where it says.".to_owned())
+        }
+    }
+}
+
+/// How many bytes a number takes as LEB128: what the other side writes.
+fn shortest(number: usize) -> usize {
+    (usize::BITS - number.leading_zeros()).div_ceil(7).max(1) as usize
 }
 
 struct Reader<'a> {
@@ -115,6 +132,45 @@ impl Reader<'_> {
         let byte = *self.bytes.get(self.at).ok_or("the wasm breaks off.")?;
         self.at += 1;
         Ok(byte)
+    }
+
+    /// Steps over what stands behind an opcode, other than of loads and stores.
+    fn operands(&mut self, opcode: u8) -> Outcome<()> {
+        match opcode {
+            // Blocks, branches, calls, variables, memory, constants, references.
+            0x02..=0x04 | 0x0c | 0x0d | 0x10 | 0x12 | 0x20..=0x26 | 0x3f..=0x42 | 0xd0 | 0xd2 => self.numbers(1),
+            // Calls through a table.
+            0x11 | 0x13 => self.numbers(2),
+            0x43 | 0x44 => {
+                self.at += if opcode == 0x43 { 4 } else { 8 };
+                Ok(())
+            }
+            0x0e => {
+                let count = self.number()?;
+                self.numbers(count + 1)
+            }
+            0x1c => {
+                let count = self.number()?;
+                self.numbers(count)
+            }
+            0xfc => {
+                let count = match self.number()? {
+                    0..=7 => 0,
+                    8 | 10 | 12 | 14 => 2,
+                    9 | 11 | 13 | 15..=17 => 1,
+                    other => {
+                        return Err(format!("the wasm has an instruction 0xfc {other}, which split.rs cannot sort."));
+                    }
+                };
+                self.numbers(count)
+            }
+            0x00 | 0x01 | 0x05 | 0x0b | 0x0f | 0x1a | 0x1b | 0x45..=0xc4 | 0xd1 => Ok(()),
+            other => Err(format!("the wasm has an instruction {other:#x}, which split.rs cannot sort.")),
+        }
+    }
+
+    fn numbers(&mut self, count: usize) -> Outcome<()> {
+        (0..count).try_for_each(|_| self.number().map(drop))
     }
 
     /// A number as LEB128, whose sign does not matter here.
@@ -133,33 +189,30 @@ impl Reader<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::{OPCODES, SECOND, SIZES, STREAMS, split};
+    use super::{OFFSETS, split};
 
-    /// A module of one function: `i32.const 7; i32.load align=2 offset=300; drop; end`, and a section behind it.
-    const MODULE: [u8; 26] =
-        [0, b'a', b's', b'm', 1, 0, 0, 0, 10, 11, 1, 9, 0, 0x41, 7, 0x28, 2, 0xac, 2, 0x1a, 0x0b, 0, 3, 1, b'x', 9];
+    /// A module of one function: `i32.const 7; i32.load align=2 offset=300; drop; end`, a section for tools and one behind.
+    const MODULE: [u8; 29] = [
+        0, b'a', b's', b'm', 1, 0, 0, 0, 10, 11, 1, 9, 0, 0x41, 7, 0x28, 2, 0xac, 2, 0x1a, 0x0b, 0, 2, 1, b'x', 11, 2,
+        8, 9,
+    ];
 
     #[test]
     fn code_is_sorted_and_nothing_is_lost() {
-        let sorted = split(&MODULE).expect("a module");
-        assert_eq!(sorted.len(), MODULE.len() + 4 * (3 + STREAMS));
-        let length =
-            |at: usize| u32::from_le_bytes(sorted[4 * at..4 * at + 4].try_into().expect("four bytes")) as usize;
-        assert_eq!([length(0), length(1), length(2)], [11, 5, 1], "before, after, functions");
-        let stream = |wanted: usize| {
-            let from = 4 * (3 + STREAMS) + 16 + (0..wanted).map(|k| length(3 + k)).sum::<usize>();
-            &sorted[from..from + length(3 + wanted)]
-        };
-        assert_eq!(stream(OPCODES), [0x41, 0x28, 0x1a, 0x0b]);
-        assert_eq!((stream(0x41), stream(0x28), stream(SECOND)), (&[7][..], &[2][..], &[0xac, 2][..]));
-        assert_eq!(stream(SIZES), [9]);
+        let parts = split(&MODULE).expect("a module");
+        assert_eq!((parts.before, parts.after), (MODULE[..9].to_vec(), vec![11, 2, 8, 9]));
+        assert_eq!((parts.functions, parts.locals, parts.opcodes), (1, vec![0], vec![0x41, 0x28, 0x1a, 0x0b]));
+        let full: Vec<_> = parts.operands.iter().enumerate().filter(|(_, stream)| !stream.is_empty()).collect();
+        let expected: [(usize, &[u8]); 4] =
+            [(0x28, &[2]), (2 * 256 + 0x28, &[7]), (OFFSETS, &[0xac]), (OFFSETS + 1, &[2])];
+        assert_eq!(full, expected.map(|(stream, bytes)| (stream, bytes.to_vec())).each_ref().map(|(s, b)| (*s, b)));
     }
 
     #[test]
     fn what_is_unknown_is_said() {
         let mut module = MODULE;
         module[13] = 0xfd;
-        assert!(split(&module).expect_err("a vector instruction").contains("0xfd"));
+        assert!(split(&module).err().expect("a vector instruction").contains("0xfd"));
         assert!(split(&MODULE[..15]).is_err() && split(b"\0asm\x01\0\0\0").is_err());
     }
 }

@@ -1,14 +1,21 @@
 // Starts the page from the wasm and its loader, which stand in this document.
 
-// From text to bytes: 13 bits in two of 91 letters (see encode.rs).
+// From text to bytes: seven of 116 letters are six bytes (see encode.rs).
 function bytesOf(text) {
-  const values = new Uint8Array(128);
-  for (let letter = 33, value = 0; letter < 127; letter++) if (!"<&\\".includes(String.fromCharCode(letter))) values[letter] = value++;
-  const bytes = new Uint8Array((text.length * 13) >> 4);
-  for (let from = 0, to = 0, kept = 0, count = 0; from < text.length; from += 2) {
-    kept = (kept << 13) | (values[text.charCodeAt(from)] * 91 + values[text.charCodeAt(from + 1)]);
-    for (count += 13; count >= 8; ) bytes[to++] = kept >> (count -= 8);
-    kept &= 255;
+  const values = new Uint8Array(128), bytes = new Uint8Array((text.length / 7) * 6);
+  for (let letter = 0, value = 0; letter < 128; letter++)
+    if (!"\0\b\t\n\v\f\r\x1a\x1b<&\x7f".includes(String.fromCharCode(letter))) values[letter] = value++;
+  for (let from = 0, to = 0; from < text.length; ) {
+    let high = 0, low = 0;
+    for (let at = 0; at < 3; at++) high = high * 116 + values[text.charCodeAt(from++)];
+    for (let at = 0; at < 4; at++) low = low * 116 + values[text.charCodeAt(from++)];
+    const number = high * 181063936 + low, front = Math.floor(number / 0x1000000), back = number % 0x1000000;
+    bytes[to++] = front >> 16;
+    bytes[to++] = front >> 8;
+    bytes[to++] = front;
+    bytes[to++] = back >> 16;
+    bytes[to++] = back >> 8;
+    bytes[to++] = back;
   }
   return bytes;
 }
@@ -158,53 +165,6 @@ async function unpack(data) {
   return out;
 }
 
-// Puts the code of the module together again (see split.rs).
-function join(data) {
-  const STREAMS = 259, LOCALS = 256, SIZES = 257, SECOND = 258, HEAD = 4 * (STREAMS + 3);
-  const lengths = new Uint32Array(data.buffer.slice(0, HEAD)), out = new Uint8Array(data.length - HEAD), at = new Uint32Array(STREAMS);
-  let to = lengths[0], from = HEAD + to, functions = lengths[2];
-  out.set(data.subarray(HEAD, from));
-  const after = data.subarray(from, (from += lengths[1]));
-  for (let k = 0; k < STREAMS; from += lengths[3 + k++]) at[k] = from;
-  // Copies a number from a stream; says what it is.
-  function number(stream) {
-    let value = 0, shift = 0, byte;
-    do {
-      out[to++] = byte = data[at[stream]++];
-      value |= (byte & 127) << shift;
-      shift += 7;
-    } while (byte > 127);
-    return value;
-  }
-  function bytes(stream, count) {
-    while (count--) out[to++] = data[at[stream]++];
-  }
-  // What stands behind each opcode: numbers, a second number from its own stream, or something of its own.
-  const operands = new Uint8Array(256).fill(1, 2, 5).fill(1, 0x20, 0x27).fill(2, 0x28, 0x3f).fill(3, 0x3f, 0x45);
-  for (const opcode of [0x0c, 0x0d, 0x10, 0x12, 0x41, 0x42, 0xd0, 0xd2]) operands[opcode] = 1;
-  for (const opcode of [0x11, 0x13]) operands[opcode] = 2;
-  for (const opcode of [0x0e, 0x1c, 0xfc]) operands[opcode] = 3;
-  while (functions--) {
-    const size = number(SIZES), end = to + size;
-    for (let locals = number(LOCALS); locals--; bytes(LOCALS, 1)) number(LOCALS);
-    while (to < end) {
-      const opcode = (out[to++] = data[at[0]++]), kind = operands[opcode];
-      if (kind === 0) continue;
-      if (kind < 3) {
-        number(opcode);
-        if (kind > 1) number(SECOND);
-      } else if (opcode === 0x0e) for (let count = number(opcode) + 1; count--; ) number(opcode);
-      else if (opcode === 0x1c) bytes(opcode, number(opcode));
-      else if (opcode === 0xfc) {
-        const which = number(opcode);
-        for (let count = which < 8 ? 0 : which < 15 && which % 2 === 0 ? 2 : 1; count--; ) number(opcode);
-      } else bytes(opcode, opcode < 0x43 ? 1 : opcode === 0x43 ? 4 : 8);
-    }
-  }
-  out.set(after, to);
-  return out;
-}
-
 // What stands in the document is drawn first: unpacking takes longer than a person should look at nothing. A page in the
 // background is not drawn, and does not wait.
 await new Promise((go) => {
@@ -213,14 +173,14 @@ await new Promise((go) => {
 });
 
 try {
-  const packed = document.getElementById("wasm");
-  const all = await unpack(bytesOf(packed.textContent)), code = all.length - packed.dataset.loader;
+  const data = await unpack(bytesOf(document.getElementById("wasm").textContent)), parts = 4 + 5 * 256 + 4;
+  const script = new Uint32Array(data.buffer, 4, parts).reduce((sum, length) => sum + length, 4 * (parts + 1));
   const loader = document.createElement("script");
   loader.type = "module";
-  loader.textContent = new TextDecoder().decode(all.subarray(code));
+  loader.textContent = new TextDecoder().decode(data.subarray(script));
   // The loader is a module of its own, whose hash is in the policy; its last line calls this.
   await new Promise((done, failed) => {
-    globalThis.startPage = (init) => init({ module_or_path: join(all.subarray(0, code)) }).then(done, failed);
+    globalThis.startPage = (init, join) => init({ module_or_path: join(data) }).then(done, failed);
     document.head.append(loader);
   });
   delete globalThis.startPage;
