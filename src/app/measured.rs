@@ -10,7 +10,7 @@ use crate::catalog::measured_runs;
 use crate::project::link::{self, Link, write_measurement};
 use crate::project::{Choice, Measurement, Meter, Project, fields};
 use crate::text::{Lang, measured as say};
-use crate::units::Currency;
+use crate::units::{Currency, decimal};
 use leptos::prelude::*;
 
 /// Runs of others that are shown.
@@ -58,7 +58,7 @@ impl Own {
     /// Takes what a link tells.
     pub(super) fn open(self, link: &Link) {
         let Some(measurement) = link.measurement() else { return };
-        self.typed.set(measurement.gib().to_string());
+        self.typed.set(decimal::short(measurement.gib()));
         self.meter.set(measurement.meter);
         self.shared.set(true);
     }

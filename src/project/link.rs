@@ -364,7 +364,7 @@ pub fn write(project: &Project, usual: Currency, catalog: &Catalog) -> String {
 
 /// A measurement as [`Link::measurement`] reads it.
 pub fn write_measurement(measurement: &Measurement) -> String {
-    format!("{MEASURED}={}&{METER}={}", measurement.gib(), measurement.meter.id())
+    format!("{MEASURED}={}&{METER}={}", decimal::short(measurement.gib()), measurement.meter.id())
 }
 
 /// What a link that says nothing means.

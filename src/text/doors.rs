@@ -7,7 +7,7 @@ use crate::catalog::Catalog;
 use crate::project::import::card::ListedCard;
 use crate::project::import::{Found, Note, TextKind};
 use crate::project::{Field, Kind, fields};
-use crate::units::{Bytes, sort};
+use crate::units::{Bytes, decimal, sort};
 
 /// What kind of text it is.
 pub const fn text_kind(kind: TextKind) -> Message {
@@ -66,7 +66,7 @@ fn key_value(lang: Lang, key: &str, value: &str, catalog: &Catalog) -> String {
     match key {
         "like" => catalog.model(value).map_or_else(|| value.to_string(), |m| model(lang, m)),
         "tied" => if value == "on" { both!("是", "yes") } else { both!("否", "no") }.text(lang).to_string(),
-        _ => value.parse().map_or_else(|_| value.to_string(), whole),
+        _ => decimal::read(value).map_or_else(|| value.to_string(), whole),
     }
 }
 

@@ -3,6 +3,7 @@
 use super::{Job, Lines, Recipe};
 use crate::catalog::Architecture;
 use crate::project::{BaseFormat, Method, Offload, Optimizer, Precision, TextEncoders};
+use crate::units::decimal;
 
 struct Command(Vec<String>);
 
@@ -123,7 +124,7 @@ fn blocks_to_swap(job: &Job<'_>, family: &str) -> Option<u32> {
     let (all, most) = match (family, &job.model.architecture) {
         ("flux_", _) => FLUX,
         // Two stay on the card (`library/sd3_models.py`).
-        ("sd3_", Architecture::Diffusion(d)) => d.blocks.parse::<f64>().ok().map(|blocks| (blocks, blocks - 2.0))?,
+        ("sd3_", Architecture::Diffusion(d)) => decimal::read(d.blocks).map(|blocks| (blocks, blocks - 2.0))?,
         _ => return None,
     };
     let wanted = (job.project.block_swap * all).ceil();
