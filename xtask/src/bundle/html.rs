@@ -2,6 +2,9 @@
 
 use crate::shell::Outcome;
 
+/// Stands between the styles of the first drawing and those of the page that has started.
+const STARTED: &str = "<!-- started -->";
+
 /// The text of a document.
 pub(super) struct Html(String);
 
@@ -69,15 +72,19 @@ impl Html {
         }
     }
 
-    /// Makes one style sheet of all, in their order, where the first one stands.
-    pub(super) fn merge_styles(&mut self) {
-        let styles = self.elements("style");
-        let sheet: String = styles.iter().map(|style| tight(style.content)).collect();
-        let sheet = format!("<style>{sheet}</style>");
-        let ranges: Vec<_> = styles.iter().map(|style| style.start..style.end).collect();
+    /// Makes one style sheet of all before the mark `<!-- started -->`, in their order, where the first one stands. Those
+    /// behind it go out of the document, and are returned as one: only a page that has started needs them.
+    pub(super) fn merge_styles(&mut self) -> String {
+        let mark = self.0.find(STARTED).unwrap_or(self.0.len());
+        let (first, later): (Vec<_>, Vec<_>) = self.elements("style").into_iter().partition(|style| style.start < mark);
+        let sheet = |styles: &[Element<'_>]| styles.iter().map(|style| tight(style.content)).collect::<String>();
+        let (sheet, rest) = (format!("<style>{}</style>", sheet(&first)), sheet(&later));
+        let ranges: Vec<_> = first.iter().chain(&later).map(|style| style.start..style.end).collect();
         for (at, range) in ranges.into_iter().enumerate().rev() {
             self.0.replace_range(range, if at == 0 { &sheet } else { "" });
         }
+        self.0 = self.0.replacen(STARTED, "", 1);
+        rest
     }
 
     /// Adds at the end of the body.
@@ -120,7 +127,7 @@ fn tight(sheet: &str) -> String {
             Some(end) if end == sign => quote = None,
             None if matches!(sign, '"' | '\'') => quote = Some(sign),
             None if sign.is_ascii_whitespace() => {
-                let before = out.ends_with(|last: char| "{};, ".contains(last)) || out.is_empty();
+                let before = out.ends_with(|last: char| "{};,: ".contains(last)) || out.is_empty();
                 let after = rest.trim_start().starts_with(|next: char| "{};,".contains(next));
                 if !before && !after {
                     out.push(' ');
@@ -142,7 +149,7 @@ mod tests {
     #[test]
     fn space_that_means_nothing_goes() {
         let sheet = "/* why */\na :is(b, c) > d,\n.e {\n  content: \"a  ; /* b */\";\n  margin: 0 calc(1px + 2px);\n}\n\n@media print {\n  f {\n    g: h;\n  }\n}\n";
-        let expected = "a :is(b,c) > d,.e{content: \"a  ; /* b */\";margin: 0 calc(1px + 2px)}@media print{f{g: h}}";
+        let expected = "a :is(b,c) > d,.e{content:\"a  ; /* b */\";margin:0 calc(1px + 2px)}@media print{f{g:h}}";
         assert_eq!(tight(sheet), expected);
     }
 }

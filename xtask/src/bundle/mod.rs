@@ -60,32 +60,35 @@ fn single(document: &str, files: &[String], loader: &str, wasm: &[u8]) -> Outcom
     let mut html = Html::new(document);
     html.remove_links_to(files);
     html.remove_scripts_with(files);
-    html.merge_styles();
+    let style = html.merge_styles();
     let start = without_comments(START);
     if let Some(mark) = ["</script", "<!--"].iter().find(|mark| start.to_ascii_lowercase().contains(**mark)) {
         return Err(format!("start.js contains `{mark}`, which cannot stand inside a script."));
     }
     // The loader is packed with the code; `startPage` is in start.js.
     let loader = format!("{}\n{}\nstartPage(__wbg_init, join);", without_comments(JOIN), without_comments(loader));
-    let code = encode::text(&packed(wasm, &loader)?);
+    let code = encode::text(&packed(wasm, &style, &loader)?);
     html.append_to_body(&format!("<script type=\"text/plain\" id=\"wasm\">{code}</script>"))?;
     html.append_to_body(&format!("<script type=\"module\">{start}</script>"))?;
-    html.put_policy(&policy::of(&html, &loader))?;
+    html.put_policy(&policy::of(&html, &loader, &style))?;
     if let Some(name) = files.iter().find(|name| html.text().contains(name.as_str())) {
         return Err(format!("the page still loads {name}."));
     }
     Ok(html.into_text())
 }
 
-/// The wasm and its loader as the fewest bytes: the number of functions, the lengths of the parts, the parts, the loader.
-fn packed(wasm: &[u8], loader: &str) -> Outcome<Vec<u8>> {
+/// The wasm with its style and loader as the fewest bytes: the number of functions, the lengths of the parts, the parts,
+/// the style, a zero, the loader.
+fn packed(wasm: &[u8], style: &str, loader: &str) -> Outcome<Vec<u8>> {
     let Parts { before, after, functions, locals, opcodes, operands } = split::split(wasm)?;
     let parts = [&before, &after, &locals, &opcodes].into_iter().chain(&operands);
-    let mut all = Vec::with_capacity(wasm.len() + loader.len());
+    let mut all = Vec::with_capacity(wasm.len() + style.len() + loader.len());
     for number in [functions].into_iter().chain(parts.clone().map(Vec::len)) {
         all.extend(u32::try_from(number).map_err(|_| "the wasm is larger than 4 GB.".to_owned())?.to_le_bytes());
     }
     parts.for_each(|part| all.extend(part));
+    all.extend(style.as_bytes());
+    all.push(0);
     all.extend(loader.as_bytes());
     encode::lzma(&all)
 }
@@ -139,7 +142,7 @@ mod tests {
 
     const DOCUMENT: &str = "<!doctype html><html><head><meta charset=utf-8><link rel=modulepreload href=./a-1.js \
         integrity=sha384-x><link rel=icon href=\"data:image/svg+xml,%3Csvg/%3E\"><style>a{b:c}</style><style>d{e:f}\
-        </style><script>early()</script></head><body><p>first</p><script type=module>import init from './a-1.js';\
+        </style><!-- started --><style>g{h:i}</style><script>early()</script></head><body><p>first</p><script type=module>import init from './a-1.js';\
         init('./a-1_bg.wasm')</script></body></html>";
 
     /// A module whose code is empty.
@@ -154,7 +157,10 @@ mod tests {
     fn one_file_holds_everything_and_loads_nothing() {
         let page = whole();
         assert!(!page.contains("a-1"), "{page}");
-        assert!(page.contains("<style>a{b:c}d{e:f}</style>") && page.contains("rel=icon"), "{page}");
+        assert!(
+            page.contains("<style>a{b:c}d{e:f}</style>") && !page.contains("g{h:i}") && page.contains("rel=icon"),
+            "{page}"
+        );
         assert!(page.contains("id=\"wasm\"") && page.contains("startPage"), "{page}");
     }
 
@@ -164,8 +170,8 @@ mod tests {
         let policy = page.split_once("Content-Security-Policy\" content=\"").expect("a policy").1;
         let policy = policy.split_once('"').expect("its end").0;
         assert!(policy.starts_with("default-src 'none'; script-src 'wasm-unsafe-eval' 'sha256-"), "{policy}");
-        // Both scripts, the packed loader and the one style sheet; not the wasm, which is data.
-        assert_eq!(policy.matches("'sha256-").count(), 4, "{policy}");
+        // Both scripts, the packed loader and both style sheets; not the wasm, which is data.
+        assert_eq!(policy.matches("'sha256-").count(), 5, "{policy}");
         assert!(page.find("Content-Security-Policy") < page.find("<style"), "{page}");
     }
 

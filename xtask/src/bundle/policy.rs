@@ -7,8 +7,8 @@ use sha2::{Digest as _, Sha256};
 use super::html::Html;
 
 /// A Content-Security-Policy for a document that has everything inside: its own scripts and style sheets by their
-/// hashes, one more script that is made by them, pictures as `data:`, and no connection at all.
-pub(super) fn of(html: &Html, made: &str) -> String {
+/// hashes, one more script and one more style sheet that are made by them, pictures as `data:`, and no connection at all.
+pub(super) fn of(html: &Html, script: &str, style: &str) -> String {
     let hashes = |contents: Vec<&str>| {
         let hash = |content: &str| format!(" 'sha256-{}'", STANDARD.encode(Sha256::digest(content.as_bytes())));
         contents.into_iter().map(hash).collect::<String>()
@@ -18,8 +18,8 @@ pub(super) fn of(html: &Html, made: &str) -> String {
         .into_iter()
         .filter(|script| is_code(script.tag))
         .map(|script| script.content)
-        .chain([made]);
-    let styles = html.elements("style").into_iter().map(|style| style.content);
+        .chain([script]);
+    let styles = html.elements("style").into_iter().map(|style| style.content).chain([style]);
     format!(
         "default-src 'none'; script-src 'wasm-unsafe-eval'{}; style-src{}; style-src-attr 'unsafe-inline'; img-src \
          data:; connect-src 'none'; base-uri 'none'; form-action 'none'",

@@ -175,9 +175,17 @@ await new Promise((go) => {
 try {
   const data = await unpack(bytesOf(document.getElementById("wasm").textContent)), parts = 4 + 5 * 256 + 4;
   const script = new Uint32Array(data.buffer, 4, parts).reduce((sum, length) => sum + length, 4 * (parts + 1));
+  const [style, load] = new TextDecoder().decode(data.subarray(script)).split("\0");
+  // A page that was saved has it already.
+  if (!document.getElementById("started")) {
+    const sheet = document.createElement("style");
+    sheet.id = "started";
+    sheet.textContent = style;
+    document.head.append(sheet);
+  }
   const loader = document.createElement("script");
   loader.type = "module";
-  loader.textContent = new TextDecoder().decode(data.subarray(script));
+  loader.textContent = load;
   // The loader is a module of its own, whose hash is in the policy; its last line calls this.
   await new Promise((done, failed) => {
     globalThis.startPage = (init, join) => init({ module_or_path: join(data) }).then(done, failed);
