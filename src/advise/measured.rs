@@ -216,7 +216,7 @@ fn cells(at: usize, project: &Project, measurement: Measurement, catalog: &Catal
             format!("{0}x{0}, {1} frames", project.image_side, project.frames)
         }
         Some(Domain::Vision | Domain::Diffusion) => project.image_side.to_string(),
-        Some(Domain::Audio) => format!("{} s", project.audio_seconds),
+        Some(Domain::Audio) => format!("{} s", crate::units::decimal::short(project.audio_seconds)),
         _ => project.sequence.to_string(),
     };
     let adapter = |text: String| if adapts { text } else { String::new() };
