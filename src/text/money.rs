@@ -440,7 +440,7 @@ fn weeks(lang: Lang, weeks: f64) -> String {
         return say!(lang, "不到一周", "less than a week");
     }
     if weeks < 78.0 {
-        let n = weeks.ceil();
+        let n = plain(weeks.ceil());
         return say!(lang, "{n} 周", "{n} weeks");
     }
     let n = crate::units::significant(weeks / 52.18);
