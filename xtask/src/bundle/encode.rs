@@ -35,15 +35,18 @@ pub(super) fn gzip(bytes: &[u8]) -> Outcome<Vec<u8>> {
 
 /// As ASCII, a sixth longer (base64: a third), that may stand in a script. The last bytes are filled up with zeros.
 pub(super) fn text(bytes: &[u8]) -> String {
-    let letters: Vec<u8> = (0..128).filter(|letter| !FORBIDDEN.contains(letter)).collect();
-    let base = letters.len() as u64;
+    let letters: Vec<char> = (0..128_u8).filter(|letter| !FORBIDDEN.contains(letter)).map(char::from).collect();
     let mut text = String::with_capacity(bytes.len().div_ceil(BYTES) * LETTERS);
     for chunk in bytes.chunks(BYTES) {
         let byte = |at: usize| u64::from(chunk.get(at).copied().unwrap_or(0));
-        let number = (0..BYTES).fold(0, |number, at| number << 8 | byte(at));
-        for place in (0..LETTERS as u32).rev() {
-            text.push(char::from(letters[(number / base.pow(place) % base) as usize]));
+        let mut number = (0..BYTES).fold(0, |number, at| number << 8 | byte(at));
+        let mut seven = [' '; LETTERS];
+        for letter in seven.iter_mut().rev() {
+            // There are 116 letters, so each remainder has one.
+            *letter = usize::try_from(number % 116).ok().and_then(|at| letters.get(at).copied()).unwrap_or(' ');
+            number /= 116;
         }
+        text.extend(seven);
     }
     text
 }
@@ -55,13 +58,14 @@ mod tests {
     #[test]
     fn the_text_may_stand_in_a_script() {
         let text = text(&(0..=255).cycle().take(10_000).collect::<Vec<u8>>());
+        assert_eq!((0..128_u8).filter(|letter| !FORBIDDEN.contains(letter)).count(), 116);
         assert!(text.is_ascii() && text.bytes().all(|byte| !FORBIDDEN.contains(&byte)));
         assert_eq!(text.len(), 10_000_usize.div_ceil(6) * 7);
     }
 
     #[test]
     fn the_text_carries_every_bit() {
-        let bytes: Vec<u8> = (0..6_000_u32).map(|n| (n * n / 7) as u8).collect();
+        let bytes: Vec<u8> = (0..1_500_u32).flat_map(|n| (n * n * 977).to_le_bytes()).collect();
         let value = |letter: u8| u64::from(letter) - FORBIDDEN.iter().filter(|other| **other < letter).count() as u64;
         let number = |letters: &[u8]| letters.iter().fold(0, |number, letter| number * 116 + value(*letter));
         let back = text(&bytes)

@@ -84,24 +84,21 @@ impl Parts {
             let opcode = at.byte()?;
             self.opcodes.push(opcode);
             let from = at.at;
-            match opcode {
+            if let 0x28..=0x3e = opcode {
                 // Loads and stores: alignment, then offset.
-                0x28..=0x3e => {
-                    at.number()?;
-                    let offset = at.at;
-                    at.number()?;
-                    self.operands[usize::from(opcode)].extend(&at.bytes[from..offset]);
-                    for (place, byte) in at.bytes[offset..at.at].iter().enumerate() {
-                        self.operands[OFFSETS + place.min(3)].push(*byte);
-                    }
+                at.number()?;
+                let offset = at.at;
+                at.number()?;
+                self.operands[usize::from(opcode)].extend(&at.bytes[from..offset]);
+                for (place, byte) in at.bytes[offset..at.at].iter().enumerate() {
+                    self.operands[OFFSETS + place.min(3)].push(*byte);
                 }
-                _ => {
-                    at.operands(opcode)?;
-                    let operands = at.bytes.get(from..at.at).ok_or("the code of the wasm breaks off.")?;
-                    let next = usize::from(at.bytes.get(at.at).copied().unwrap_or(0));
-                    let stream = by_next(opcode).map_or(usize::from(opcode), |first| first + next);
-                    self.operands[stream].extend(operands);
-                }
+            } else {
+                at.operands(opcode)?;
+                let operands = at.bytes.get(from..at.at).ok_or("the code of the wasm breaks off.")?;
+                let next = usize::from(at.bytes.get(at.at).copied().unwrap_or(0));
+                let stream = by_next(opcode).map_or(usize::from(opcode), |first| first + next);
+                self.operands[stream].extend(operands);
             }
             match opcode {
                 0x02..=0x04 => open += 1,
