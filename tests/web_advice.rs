@@ -14,13 +14,14 @@ fn now() -> f64 {
     web_sys::window().and_then(|window| window.performance()).map(|clock| clock.now()).unwrap()
 }
 
-/// Everything that the page works out after a change: 5 ms are wanted of the page's build on two quiet cores. This build
-/// is another and the machine may be busy, so that the bound only catches what is far off.
+/// Everything that the page works out after a change: 5 ms are wanted on two quiet cores, which are judged where the tests
+/// were built with `PAGE_TESTS_ALONE=1`, for a release. Else the machine may be busy and the build another, so that the
+/// bound only catches what is far off.
 #[wasm_bindgen_test]
 fn an_advice_is_quick() {
-    const MOST_MS: f64 = 150.0;
+    const MOST_MS: f64 = if option_env!("PAGE_TESTS_ALONE").is_some() { 5.0 } else { 150.0 };
     let catalog = Catalog::bundled();
-    let mut slowest = (0.0, "");
+    let mut slowest = (0.0, "", "");
     for preset in catalog.presets.iter() {
         for gpu in ["", "rtx-4060-ti-16gb"] {
             let mut project = Project::from_preset(preset, &catalog);
@@ -36,9 +37,10 @@ fn an_advice_is_quick() {
             let on = if gpu.is_empty() { "no card" } else { gpu };
             console_log!("advice: {} | {on} | {:.2}", preset.id, times[2]);
             if times[2] > slowest.0 {
-                slowest = (times[2], preset.id);
+                slowest = (times[2], preset.id, on);
             }
         }
     }
+    console_log!("the slowest advice: {slowest:?} ms");
     assert!(slowest.0 < MOST_MS, "{slowest:?}");
 }

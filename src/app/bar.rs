@@ -53,7 +53,7 @@ fn picture(page: Page, memory: &MemoryEstimate, capacity: Option<Bytes>) -> AnyV
     });
     let needed = memory.card;
     let limit = capacity.zip(bar.limit).map(|(bytes, x)| {
-        let side = if percent(x) > 60.0 { "mark limit left" } else { "mark limit" };
+        let side = if percent(x) > 50.0 { "mark limit left" } else { "mark limit" };
         view! {
             <span class=side style=format!("left:{}%", tenths(percent(x)))>
                 <span class="what">{labels::YOUR_CARD.text(lang)}</span>
@@ -61,7 +61,7 @@ fn picture(page: Page, memory: &MemoryEstimate, capacity: Option<Bytes>) -> AnyV
             </span>
         }
     });
-    let peak_side = if percent(bar.end) > 60.0 { "mark peak left" } else { "mark peak" };
+    let peak_side = if percent(bar.end) > 50.0 { "mark peak left" } else { "mark peak" };
     view! {
         <div class="bar" data-testid="memory-bar">
             <div class="above">{limit}</div>

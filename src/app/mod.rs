@@ -72,6 +72,7 @@ mod timeline;
 
 pub use page::{Engine, Page, Theme};
 
+use gloo::timers::callback::Timeout;
 use leptos::mount::{UnmountHandle, mount_to};
 use leptos::prelude::*;
 use leptos::web_sys::HtmlElement;
@@ -103,19 +104,45 @@ fn app(engine: Engine, addressed: bool) -> impl IntoView {
         address::follow(page);
     }
     preferences::follow(page);
+    // What stands below the first screen comes after the answer, each part in a task of its own: on a slow phone the whole
+    // page at once would hold up the first touch.
+    let drawn = RwSignal::new(if addressed { 0 } else { PARTS });
+    if addressed {
+        draw_next(drawn);
+    }
     view! {
         <a class="skip" href="#answer">{page.t(crate::text::labels::SKIP)}</a>
         <header::Header />
         <share::Unread />
-        <main class="page">
+        <main class="page" aria-busy=live::words(move || (drawn.get() < PARTS).to_string())>
             <ask::Ask />
             <settings::Settings />
             <answer::Answer />
-            <money::Money />
-            <cards::Cards />
-            <several::Deeper />
-            <notices::Notices />
+            {after(drawn, 1, || view! { <money::Money /> }.into_any())}
+            {after(drawn, 2, || view! { <cards::Cards /> }.into_any())}
+            {after(drawn, 3, || view! { <several::Deeper /> }.into_any())}
+            {after(drawn, PARTS, || view! { <notices::Notices /> }.into_any())}
         </main>
         <footer::Footer />
     }
+}
+
+/// Parts of the page that come after the answer.
+const PARTS: u8 = 4;
+
+/// Draws one part after the other.
+fn draw_next(drawn: RwSignal<u8>) {
+    Timeout::new(0, move || {
+        drawn.update(|n| *n += 1);
+        if drawn.get_untracked() < PARTS {
+            draw_next(drawn);
+        }
+    })
+    .forget();
+}
+
+/// A part that is there once so many are drawn.
+fn after(drawn: RwSignal<u8>, number: u8, view: fn() -> AnyView) -> live::Part {
+    let there = Memo::new(move |_| drawn.get() >= number);
+    live::part(move || there.get().then(view).into_any())
 }

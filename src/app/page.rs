@@ -71,8 +71,8 @@ pub struct Page {
     pub typing: StoredValue<Option<Field>>,
     /// The value that the field being typed into had before.
     before: StoredValue<Option<(Field, String)>>,
-    /// What was typed last is not part of the project yet.
-    pending: StoredValue<bool>,
+    /// What was typed last is not part of the project yet; it will be when this is over.
+    pending: StoredValue<Option<Timeout>, LocalStorage>,
     /// Whether and how it stands in another page.
     pub frame: StoredValue<Frame>,
     /// What the person measured.
@@ -108,7 +108,7 @@ impl Page {
             unread: RwSignal::default(),
             typing: StoredValue::default(),
             before: StoredValue::default(),
-            pending: StoredValue::default(),
+            pending: StoredValue::new_local(None),
             frame: StoredValue::default(),
             own: super::measured::Own::new(),
             advice,
@@ -158,19 +158,18 @@ impl Page {
         self.typed.update(|t| {
             t.insert(field, raw);
         });
-        if !self.pending.get_value() {
-            self.pending.set_value(true);
-            Timeout::new(0, move || self.take_up()).forget();
+        if self.pending.with_value(Option::is_none) {
+            self.pending.set_value(Some(Timeout::new(0, move || self.take_up())));
         }
     }
 
     /// Takes what was typed last into the project, where that has not been done.
     fn take_up(self) {
         // The page may be gone by now.
-        if self.pending.try_get_value() != Some(true) {
+        if self.pending.try_with_value(Option::is_some) != Some(true) {
             return;
         }
-        self.pending.set_value(false);
+        self.pending.set_value(None);
         let Some(field) = self.typing.get_value() else { return };
         self.settle(&self.project.get_untracked());
         let number = matches!(fields::kind(field), Kind::Number(_));
@@ -237,7 +236,7 @@ impl Page {
 
     /// Opens a project as a link tells it.
     pub fn open(self, project: Project) {
-        self.pending.set_value(false);
+        self.pending.set_value(None);
         self.typed.set(Typed::new());
         self.errors.set(BTreeMap::new());
         self.changes.set(Changes::default());

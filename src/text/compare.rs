@@ -66,7 +66,7 @@ fn against(lang: Lang, name: &str, reason: &Against, catalog: &Catalog) -> Strin
             let (better, cost, time) = (full(by), plan_cost(lang, by), about_hours(lang, by.wait));
             say!(
                 lang,
-                "能跑，但又慢又贵：{name} 要 {own}、{own_time}，{better}只要 {cost}、{time}。",
+                "能跑，但又慢又贵。{name}：{own}、{own_time}；{better}：{cost}、{time}。",
                 "It would do, but is slower and dearer: {own} and {own_time}, where {better} takes {cost} and {time}."
             )
         }

@@ -38,12 +38,12 @@ pub(super) struct Planned {
 /// A program, and what its walk came to once somebody asked.
 #[derive(Debug)]
 struct Written {
-    program: Program,
+    program: Rc<Program>,
     walked: OnceCell<Walked>,
 }
 
 /// What a program and its walk depend on: the input, and the settings without those that only add to the walk.
-#[derive(Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 struct Key {
     model: &'static str,
     input: Input,
@@ -60,7 +60,11 @@ enum Input {
 /// Programs that have been written and walked: variants of a project that differ in the card, in the number of cards or
 /// in the optimizer share one.
 #[derive(Debug, Default)]
-pub struct Walks(RefCell<Vec<(Key, Rc<Written>)>>);
+pub struct Walks {
+    /// By what the program alone depends on: how a step is divided and repeated is nothing to it.
+    programs: RefCell<Vec<(Key, Rc<Program>)>>,
+    walked: RefCell<Vec<(Key, Rc<Written>)>>,
+}
 
 impl Walks {
     fn find(&self, model: &'static str, input: Input, config: &StepConfig) -> Option<Rc<Written>> {
@@ -77,17 +81,27 @@ impl Walks {
             plain.optimizer_impl = step::StepImpl::Loop;
         }
         let key = Key { model, input, config: plain };
-        if let Some((_, written)) = self.0.borrow().iter().find(|(k, _)| *k == key) {
+        if let Some((_, written)) = self.walked.borrow().iter().find(|(k, _)| *k == key) {
             return Some(Rc::clone(written));
         }
-        let program = match input {
-            Input::Pictures(pictures) => vision(model, pictures, config),
-            Input::Latents(latents) => diffusion(model, latents, config),
-            Input::Sound(sound) => speech(model, sound, config),
-        }?;
-        let written = Rc::new(Written { program, walked: OnceCell::new() });
-        self.0.borrow_mut().push((key, Rc::clone(&written)));
+        let written = Rc::new(Written { program: self.program(key)?, walked: OnceCell::new() });
+        self.walked.borrow_mut().push((key, Rc::clone(&written)));
         Some(written)
+    }
+
+    fn program(&self, mut key: Key) -> Option<Rc<Program>> {
+        let config = &mut key.config;
+        (config.shards, config.accumulation, config.optimizer_impl) = (Shards::default(), 1, step::StepImpl::Loop);
+        if let Some((_, program)) = self.programs.borrow().iter().find(|(k, _)| *k == key) {
+            return Some(Rc::clone(program));
+        }
+        let program = Rc::new(match key.input {
+            Input::Pictures(pictures) => vision(key.model, pictures, &key.config),
+            Input::Latents(latents) => diffusion(key.model, latents, &key.config),
+            Input::Sound(sound) => speech(key.model, sound, &key.config),
+        }?);
+        self.programs.borrow_mut().push((key, Rc::clone(&program)));
+        Some(program)
     }
 }
 

@@ -72,6 +72,7 @@ impl Page {
         let page = Self::blank(test, language, window);
         page.go(link);
         page.text("@answer-head");
+        page.texts("main");
         page
     }
 
@@ -161,10 +162,12 @@ impl Page {
         self.with(css, |element| async move { element.text().await })
     }
 
-    /// The text of every element that `css` selects, now.
+    /// The text of every element that `css` selects, now; a page that is still being drawn is waited for.
     pub fn texts(&self, css: &str) -> Vec<String> {
-        let script = "return [...document.querySelectorAll(arguments[0])].map(element => element.innerText.trim())";
-        let found = self.script_with(script, vec![json!(selector(css))]);
+        let script = "return document.querySelector('[aria-busy=true]') ? null
+            : [...document.querySelectorAll(arguments[0])].map(element => element.innerText.trim())";
+        let drawn = || Some(self.script_with(script, vec![json!(selector(css))])).filter(Value::is_array);
+        let found = self.wait("the page is drawn", drawn);
         found.as_array().into_iter().flatten().filter_map(|text| text.as_str().map(str::to_owned)).collect()
     }
 
