@@ -155,10 +155,7 @@ fn what_is_tight_is_called_tight() {
             project.model = "qwen3-8b".to_string();
         }
         let advice = advise(&project, &catalog).unwrap();
-        let missing = match advice.verdict {
-            Verdict::RunsOut { missing } | Verdict::Tight { missing, .. } => missing,
-            _ => continue,
-        };
+        let (Verdict::RunsOut { missing } | Verdict::Tight { missing, .. }) = advice.verdict else { continue };
         for fix in advice.fixes.iter().filter(|fix| fix.saves >= missing && !fix.fits) {
             assert!(fix.tight, "{preset}: {fix:?}");
             saved += 1;

@@ -17,11 +17,17 @@ pub struct AtHome {
 pub(super) fn rentals(all_picks: &[(Pick, Plan)], all: &[Plan], dollar: f64, catalog: &Catalog) -> Vec<(Pick, Plan)> {
     let rented: Vec<Plan> = all.iter().filter(|p| p.way == Way::Rent).copied().collect();
     let among = picks(&rented, dollar, catalog);
+    let of = |picks: &[(Pick, Plan)], pick: Pick| picks.iter().find(|(p, _)| *p == pick).map(|(_, plan)| *plan);
+    let named = |pick: Pick| of(all_picks, pick).filter(|p| p.way == Way::Rent);
+    let cheapest = named(Pick::Cheapest).or_else(|| of(&among, Pick::Cheapest));
+    let others = [Pick::Balanced, Pick::Fastest];
+    // What has a name among all plans is given no other here.
+    let first = others.into_iter().map(|pick| (pick, named(pick)));
+    let then = others.into_iter().map(|pick| (pick, of(&among, pick)));
     let mut found: Vec<(Pick, Plan)> = Vec::new();
-    for pick in [Pick::Cheapest, Pick::Balanced, Pick::Fastest] {
-        let of = |picks: &[(Pick, Plan)]| picks.iter().find(|(p, _)| *p == pick).map(|(_, plan)| *plan);
-        let Some(plan) = of(all_picks).filter(|p| p.way == Way::Rent).or_else(|| of(&among)) else { continue };
-        if !found.iter().any(|(_, f)| (f.gpu, f.count) == (plan.gpu, plan.count)) {
+    for (pick, plan) in std::iter::once((Pick::Cheapest, cheapest)).chain(first).chain(then) {
+        let Some(plan) = plan else { continue };
+        if !found.iter().any(|(p, f)| *p == pick || (f.gpu, f.count) == (plan.gpu, plan.count)) {
             found.push((pick, plan));
         }
     }

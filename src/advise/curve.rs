@@ -1,6 +1,7 @@
 //! Rent or buy: what a card costs over hours of use either way, and from which hour on buying pays.
 
 use super::money::{Offers, buy};
+use super::plans::{Plan, Way};
 use super::terms::{Terms, can_own, resale_share};
 use super::{Advice, Pick};
 use crate::catalog::{Catalog, Gpu};
@@ -95,7 +96,8 @@ pub fn usual_purchase(project: &Project, advice: &Advice, catalog: &Catalog) -> 
     let own = own.filter(|c| (c.fits || c.tight) && advice.capacity.is_some()).map(|c| (c.gpu, c.count));
     let pick = |which| advice.plans.picks.iter().find(move |(pick, _)| *pick == which);
     let picks = [Pick::Balanced, Pick::Cheapest, Pick::Fastest].into_iter().filter_map(pick);
-    let picks = picks.map(|(_, plan)| (plan.gpu, plan.count));
+    let paid = |plan: &Plan| !matches!(plan.way, Way::Free | Way::Processor);
+    let picks = picks.filter(|(_, plan)| paid(plan)).map(|(_, plan)| (plan.gpu, plan.count));
     let fitting = advice.cards.iter().filter(|c| c.fits).map(|c| (c.gpu, c.count));
     let terms = Terms::of(project);
     let offers = Offers::new(catalog, &terms);

@@ -203,12 +203,15 @@ impl Page {
         }
     }
 
-    /// Chooses a card and how many of it.
+    /// Chooses a card and how many of it, set as its row in the list was worked out.
     pub fn choose_card(self, id: &str, count: u32) {
         self.take_up();
-        let mut next = self.project.get_untracked();
-        if fields::set(&mut next, Field::Gpu, id, self.catalog).is_ok() {
-            next.hardware.count = count;
+        let choice = self.advice.with_untracked(|a| {
+            let cards = a.as_ref().map(|a| a.cards.as_slice()).unwrap_or_default();
+            cards.iter().find(|c| c.gpu == id && c.count == count).cloned()
+        });
+        let now = self.project.get_untracked();
+        if let Some(next) = choice.and_then(|choice| advise::on_choice(&now, &choice, self.catalog)) {
             self.replace(&next);
         }
     }

@@ -23,7 +23,8 @@ pub fn beside_afford(lang: Lang, plans: &Plans, catalog: &Catalog) -> String {
         )
     });
     let said: Vec<String> = [nearly, purchase].into_iter().flatten().collect();
-    said.join(lang.pick("", " "))
+    let space = lang.pick("", " ");
+    said.into_iter().map(|sentence| format!("{space}{sentence}")).collect()
 }
 
 /// Why the person's own cards stand beside the picks.

@@ -47,7 +47,7 @@ pub(super) fn Money() -> AnyView {
         <section class="money" aria-labelledby="money-title" data-testid="money" hidden=when(move || plans.with(|p| p.picks.is_empty()))>
             <h2 id="money-title">{page.t(labels::MONEY)}</h2>
             <p class="quiet">{page.t(labels::MONEY_NOTE)}</p>
-            <p class="afford" data-testid="afford">{afford}" "{also}</p>
+            <p class="afford" data-testid="afford">{afford}{also}</p>
             <ol class="picks" data-testid="picks" aria-label=page.t(labels::PICKS)>{picks}</ol>
             <p class="step-up" data-testid="step-up" hidden=when(move || plans.with(|p| p.step_up.is_none()))>{step}</p>
             <div class="pictures">
