@@ -44,6 +44,8 @@ const ALIASES: &[(&str, &str)] = &[
     ("krea2raw", "krea-2"),
     // `DEFAULT_MODEL_FLAVOUR` of `SimpleTuner`'s models/pixart/model.py.
     ("pixartdefaultflavour", "pixart-900m"),
+    // The same of models/sd3/model.py, which has no first version.
+    ("sd3defaultflavour", "sd3.5-medium"),
     ("kandinsky5image", "kandinsky-5-image-6b"),
     ("kandinsky5image6b", "kandinsky-5-image-6b"),
     ("kandinsky5video", "kandinsky-5-video-2b"),
