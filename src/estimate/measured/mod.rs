@@ -11,6 +11,7 @@ mod network;
 mod phases;
 mod program;
 mod small;
+pub(in crate::estimate) use audio::{is_voice, rate};
 pub(in crate::estimate) use diffusion::text_on_card;
 pub(in crate::estimate) use small::TABLE_COLUMNS;
 mod transformer;
