@@ -318,3 +318,45 @@ fn the_verdict_shown_is_the_verdict_scored() {
     }
     assert!(compared > 200, "{compared}");
 }
+
+/// Rows of quality A and B by how far off they are: the mean error, in percent, and how many are off by more than a
+/// quarter. A median does not see a few that go astray.
+fn astray<'a>(rows: impl Iterator<Item = &'a Scored>) -> (f64, usize) {
+    let errors: Vec<f64> = rows.filter(|s| s.case.quality != Quality::C).filter_map(|s| s.error()).collect();
+    let mean = errors.iter().map(|e| e.abs()).sum::<f64>() / errors.len() as f64;
+    (mean, errors.iter().filter(|e| e.abs() > 25.0).count())
+}
+
+#[test]
+fn few_measured_runs_go_astray() {
+    let mut broken = Vec::new();
+    // Domain, several cards, mean error in percent, rows off by more than a quarter: each at most.
+    for (domain, several, mean_bound, far_bound) in [
+        (Domain::Llm, false, 8.5, 10),
+        (Domain::Llm, true, 20.0, 27),
+        (Domain::Vision, false, 5.8, 10),
+        (Domain::Vision, true, 14.0, 13),
+        (Domain::Diffusion, false, 12.5, 18),
+        (Domain::Diffusion, true, 8.0, 1),
+        (Domain::Audio, false, 6.5, 2),
+        (Domain::Other, false, 35.0, 8),
+    ] {
+        let rows = MEASURED_RUNS.iter().filter(|s| s.case.domain == domain && (s.case.cards > 1) == several);
+        let (mean, far) = astray(rows);
+        println!("{} several {several}: mean error {mean:.2} %, {far} off by more than a quarter", domain.name());
+        if mean > mean_bound || far > far_bound {
+            broken.push(format!("{} {several}: {mean:.2} %, {far}", domain.name()));
+        }
+    }
+    assert!(broken.is_empty(), "{broken:?}");
+}
+
+#[test]
+fn few_speeds_go_astray() {
+    let speeds = performance::score(&Table::read(SPEEDS).0, &Catalog::bundled());
+    let errors: Vec<f64> = speeds.iter().filter_map(|s| s.error()).map(f64::abs).collect();
+    let mean = errors.iter().sum::<f64>() / errors.len() as f64;
+    let far = errors.iter().filter(|e| **e > 40.0).count();
+    println!("speeds: mean error {mean:.2} %, {far} off by more than 40 %");
+    assert!(mean <= 12.5 && far <= 7, "{mean:.2} %, {far}");
+}
