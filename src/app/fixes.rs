@@ -1,6 +1,6 @@
 //! What can be done: each fix with its effect, one click to apply, one to take back.
 
-use super::live::{click, part, when, words};
+use super::live::{click, focus, part, when, words};
 use super::page::{Page, page};
 use super::sign::sign;
 use crate::advise::{self, Changes, Fix, FixKind, Verdict};
@@ -32,7 +32,7 @@ pub(super) fn Fixes() -> AnyView {
     });
     view! {
         <div class="fixes" data-testid="fixes" hidden=when(move || fixes.with(Vec::is_empty) && page.changes.with(Changes::is_empty))>
-            <h2 hidden=when(move || fixes.with(Vec::is_empty))>{title}</h2>
+            <h2 id="fixes-title" tabindex="-1" hidden=when(move || fixes.with(Vec::is_empty))>{title}</h2>
             <p class="quiet" hidden=when(move || fixes.with(Vec::is_empty))>{page.t(labels::FIXES_NOTE)}</p>
             {applied(page, "undo")}
             <ol>{rows}</ol>
@@ -85,7 +85,11 @@ fn row(page: Page, at: usize, fix: &Fix, needed: bool) -> AnyView {
                 type="button"
                 data-testid=format!("apply-{at}")
                 aria-label=label
-                on:click=click(move || page.apply_fix(vec![kind], project.clone()))
+                on:click=click(move || {
+                    page.apply_fix(vec![kind], project.clone());
+                    // The list is another one now: the way back is what a second key should find.
+                    focus("[data-testid=undo]");
+                })
             >
                 {apply}
             </button>
@@ -110,7 +114,17 @@ pub(super) fn applied(page: Page, undo: &'static str) -> AnyView {
     view! {
         <p class="applied" hidden=when(move || page.changes.with(Changes::is_empty))>
             <span>{page.t(labels::APPLIED)}{names}</span>
-            <button type="button" class="link" data-testid=undo on:click=click(move || page.undo())>
+            <button
+                type="button"
+                class="link"
+                data-testid=undo
+                on:click=click(move || {
+                    page.undo();
+                    if page.changes.with_untracked(Changes::is_empty) {
+                        focus("#fixes-title");
+                    }
+                })
+            >
                 {page.t(labels::UNDO)}
             </button>
         </p>

@@ -159,6 +159,9 @@ pub(super) fn download(name: &str, text: &str) {
     .forget();
 }
 
+/// Parts of a link that are told one by one: a hostile one has thousands.
+const MOST_UNREAD: usize = 8;
+
 /// What a link said that was not understood.
 #[component]
 pub(super) fn Unread() -> AnyView {
@@ -167,7 +170,9 @@ pub(super) fn Unread() -> AnyView {
         let lang = page.lang.get();
         page.unread.with(|unread| {
             let row = |part| view! { <li>{share::unread(lang, part, page.catalog)}</li> }.into_any();
-            unread.iter().map(row).collect::<Vec<_>>().into_any()
+            let more = unread.len().saturating_sub(MOST_UNREAD);
+            let more = (more > 0).then(|| view! { <li>{share::unread_more(lang, more)}</li> }.into_any());
+            unread.iter().take(MOST_UNREAD).map(row).chain(more).collect::<Vec<_>>().into_any()
         })
     });
     view! {

@@ -5,6 +5,11 @@ use crate::catalog::Catalog;
 use crate::project::Project;
 use crate::project::link::{Unread, Why};
 
+/// The line for the parts of a link that are not told one by one.
+pub fn unread_more(lang: Lang, more: usize) -> String {
+    say!(lang, "还有 {more} 处没看懂", "{more} more that were not understood")
+}
+
 /// The sentence for a part of a link that was not understood.
 pub fn unread(lang: Lang, part: &Unread, catalog: &Catalog) -> String {
     let (key, value) = (shortened(&part.key), &shortened(&part.value));

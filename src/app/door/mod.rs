@@ -3,7 +3,7 @@
 mod shown;
 mod source;
 
-use super::live::{click, part, when};
+use super::live::{click, focus, part, when};
 use super::page::{Page, page};
 use crate::project::import::{Found, Hints, Reading, read, read_file};
 use crate::project::{Field, Project, fields};
@@ -48,6 +48,7 @@ impl Door {
     fn open(self) {
         if let Some(dialog) = self.dialog.get_untracked().filter(|dialog| !dialog.open()) {
             let _ = dialog.show_modal();
+            focus("#door-text");
         }
     }
 
@@ -169,7 +170,6 @@ fn room(door: Door) -> AnyView {
                 rows="7"
                 spellcheck="false"
                 autocomplete="off"
-                autofocus=true
                 placeholder=page.t(labels::DOOR)
                 prop:value=door.text
                 on:input=move |event| door.take(event_target_value(&event))
