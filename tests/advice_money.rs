@@ -317,14 +317,15 @@ fn forty_projects_are_told_the_right_thing() {
         ("joke-chat-qlora", "rtx-3090", Fits),
         ("joke-chat-qlora", "gtx-1650", RunsOut),
         ("joke-chat-qlora", "", Free),
-        ("joke-chat-qlora", "apple-m2-max", Barred(CardBar::NeedsCuda)),
+        ("joke-chat-qlora", "apple-m2-max", Warned(W::RecentQuantization)),
+        ("joke-chat-qlora", "ascend-910b3", Barred(CardBar::NoQuantization)),
         ("joke-chat-qlora", "tpu-v5e", Barred(CardBar::NoPyTorch)),
         // XGBoost knows CUDA only, and the processor takes seconds.
         ("tabular", "apple-m2-max", NoGpu),
         ("tabular", "ascend-910b4", NoGpu),
         ("joke-chat-qlora", "rx-7900-xtx", Warned(W::Rocm)),
         ("joke-chat-qlora", "rx-6700-xt", Warned(W::RocmOverride)),
-        ("joke-chat-qlora", "rx-7900-xtx", Warned(W::NoQuantization)),
+        ("joke-chat-qlora", "rx-7900-xtx", Warned(W::RecentQuantization)),
         ("joke-chat-qlora", "gtx-1080-ti", Warned(W::Dropped)),
         ("joke-chat-qlora", "rtx-5090", Warned(W::NeedsNewPyTorch)),
         ("joke-chat-qlora", "rtx-4090-laptop", Warned(W::Laptop)),
@@ -477,4 +478,37 @@ fn nothing_cheaper_is_said_only_where_it_is_true() {
     assert!(matches!(advice.verdict, Verdict::Fits { .. }));
     let afford = advice.plans.afford;
     assert!(!matches!(afford, Some(Afford::TooLittle(p)) if p.way != Way::Own), "{afford:?}");
+}
+
+#[test]
+fn kernels_are_asked_for_where_they_exist() {
+    use enough_gpu::advise::FixKind;
+    let catalog = catalog();
+    let on = |preset: &str, gpu: &str| {
+        let mut project = Project::from_preset(catalog.preset(preset).unwrap(), &catalog);
+        project.hardware.gpu = gpu.to_string();
+        (advise(&project, &catalog).unwrap(), project)
+    };
+    // bitsandbytes has nothing for Ascend: the way out is one click, and it runs there.
+    let (advice, project) = on("joke-chat-qlora", "ascend-910b3");
+    assert_eq!(advice.verdict, Verdict::CannotRun(CardBar::NoQuantization));
+    let plan = advice.make_it_fit.clone().unwrap();
+    assert_eq!(plan.fixes.first(), Some(&FixKind::Unquantized));
+    assert_eq!(plan.project.method, enough_gpu::project::Method::Lora);
+    for lang in [Lang::Zh, Lang::En] {
+        let next = text::next(lang, &project, &advice, &catalog);
+        assert_eq!(next.action, text::Action::MakeItFit, "{}", next.sentence);
+    }
+    let after = advise(&plan.project, &catalog).unwrap();
+    assert!(after.verdict.is_good(), "{:?}", after.verdict);
+    assert!(enough_gpu::advise::moves::moves(&project, &catalog).iter().flat_map(|m| &m.values).all(|v| v.run.is_none()));
+    // It has them for AMD, Intel and Apple: such a card is no worse for it.
+    for gpu in ["rx-7900-xtx", "arc-b580", "apple-m4-max"] {
+        let (advice, _) = on("joke-chat-qlora", gpu);
+        assert!(advice.warnings.contains(&CardWarning::RecentQuantization), "{gpu}: {:?}", advice.warnings);
+    }
+    // A fused loss is written in Triton, and Apple has none.
+    let (advice, _) = on("llm-7b-lora", "apple-m4-pro-24gb");
+    let set = advice.make_it_fit.iter().flat_map(|plan| &plan.fixes).chain(advice.fixes.iter().map(|f| &f.kind));
+    assert!(set.clone().all(|kind| *kind != FixKind::FusedLoss), "{:?}", set.collect::<Vec<_>>());
 }

@@ -219,7 +219,7 @@ pub(super) fn is_mainstream(project: &Project, gpu: &Gpu) -> bool {
         CardWarning::OtherStack,
         CardWarning::Modded,
         CardWarning::RocmOverride,
-        CardWarning::NoQuantization,
+        CardWarning::NoTriton,
         CardWarning::NoBf16,
     ];
     warnings(project, gpu, 1, None).iter().all(|w| !stops.contains(w))

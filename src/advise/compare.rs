@@ -59,7 +59,7 @@ pub enum Against {
 const HINDRANCES: [CardWarning; 6] = [
     CardWarning::Dropped,
     CardWarning::NoBf16,
-    CardWarning::NoQuantization,
+    CardWarning::NoTriton,
     CardWarning::RocmOverride,
     CardWarning::OtherStack,
     CardWarning::Modded,

@@ -49,8 +49,8 @@ impl Verdict {
 pub enum CardBar {
     /// `PyTorch` does not run on it.
     NoPyTorch,
-    /// The project needs kernels that exist for CUDA only (4-bit bases).
-    NeedsCuda,
+    /// The project asks for 4-bit or 8-bit kernels (bitsandbytes), and there are none for this card.
+    NoQuantization,
     /// Boosted trees are built on a card with CUDA only, and on the processor with any other.
     TreesNeedCuda,
 }
@@ -267,10 +267,12 @@ pub enum CardWarning {
     Rocm,
     /// `ROCm` needs `HSA_OVERRIDE_GFX_VERSION`.
     RocmOverride,
-    /// Neither CUDA nor `ROCm`: quantization and flash kernels are missing.
+    /// Neither CUDA nor `ROCm`: flash kernels are missing.
     OtherStack,
-    /// 4-bit and 8-bit kernels (bitsandbytes) are missing or experimental there, and the project uses them.
-    NoQuantization,
+    /// The project uses 4-bit or 8-bit kernels (bitsandbytes), which only its recent versions have for this card.
+    RecentQuantization,
+    /// The project's fused loss is written in Triton, which does not run there.
+    NoTriton,
     /// A laptop variant: less power, shared cooling.
     Laptop,
     /// A modified card without a maker's warranty.

@@ -45,6 +45,8 @@ pub enum FixKind {
     Lora,
     /// Adapters beside a 4-bit base.
     QLora,
+    /// 16-bit weights and 32-bit optimizer states, where a card has no kernels for fewer bits.
+    Unquantized,
     /// Another training library, whose kernels need less for the same training.
     Library {
         /// Which.

@@ -9,6 +9,7 @@
 //! 4. other or less training: adapters instead of all weights, shorter samples, smaller pictures.
 
 use super::engine::{accumulation, divides};
+use super::warnings::{quantizes, runs_triton};
 use super::{FixKind, QualityRisk, smaller};
 use crate::catalog::{Architecture, Catalog, Domain, Gpu, Vendor};
 use crate::estimate::time::has_flash;
@@ -126,13 +127,13 @@ pub(super) fn knobs(project: &Project, subject: Subject, gpu: &Gpu) -> Vec<Knob>
     let mut knobs = Vec::new();
     let language = matches!(domain, Domain::Language | Domain::VisionLanguage);
     let full = matches!(project.method, Method::Full | Method::Scratch | Method::Freeze);
-    let bitsandbytes = matches!(gpu.vendor, Vendor::Nvidia | Vendor::Amd | Vendor::Intel);
+    let bitsandbytes = quantizes(gpu);
     let units = gpu.rates.bf16.is_some() || gpu.rates.fp16.is_some();
 
     if matches!(project.attention, Attention::Eager | Attention::Math) {
         knobs.push(one(0, FixKind::FlashAttention));
     }
-    if language && !matches!(project.loss, LossKernel::Fused) {
+    if language && !matches!(project.loss, LossKernel::Fused) && runs_triton(gpu) {
         knobs.push(one(0, FixKind::FusedLoss));
     }
     if full && project.optimizer == Optimizer::AdamW && project.optimizer_impl != OptimizerImpl::Fused {
@@ -294,6 +295,17 @@ pub(super) fn apply(kind: FixKind, project: &mut Project, gpu: &Gpu) {
         }
         FixKind::Base4bit => project.base = BaseFormat::Nf4,
         FixKind::LoraRank { rank } => project.lora.rank = rank,
+        FixKind::Unquantized => {
+            if project.method == Method::QLora {
+                project.method = Method::Lora;
+            }
+            if matches!(project.base, BaseFormat::Nf4 | BaseFormat::Nf4Double | BaseFormat::Int8) {
+                project.base = BaseFormat::AsPrecision;
+            }
+            if matches!(project.optimizer, Optimizer::AdamW8bit | Optimizer::PagedAdamW8bit) {
+                project.optimizer = Optimizer::AdamW;
+            }
+        }
         FixKind::Library { framework } => project.framework = framework,
         FixKind::ShorterSequence { sequence } => project.sequence = sequence,
         FixKind::SmallerImage { side } => project.image_side = side,
@@ -335,6 +347,7 @@ pub(super) fn risk(kind: FixKind, project: &Project, domain: Domain) -> QualityR
         | FixKind::FusedLoss
         | FixKind::FusedOptimizer
         | FixKind::CacheLatents
+        | FixKind::Unquantized
         | FixKind::MoreCards { .. }
         | FixKind::Sharding
         | FixKind::Way { .. }

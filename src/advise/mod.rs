@@ -121,9 +121,9 @@ fn advise_with(engine: &dyn Engine, project: &Project, catalog: &Catalog) -> Res
     let bench = gpu.or_else(|| catalog.gpu(TYPICAL_CARD)).map(|gpu| Bench::new(&memo, gpu, project, catalog));
     let wants_fixes = short || verdict == Verdict::NoCard;
     let mut fixes = bench.as_ref().filter(|_| wants_fixes).map_or_else(Vec::new, |b| b.fixes(&settled));
-    let mut make_it_fit = match (verdict, chosen) {
-        (Verdict::CannotRun(CardBar::NeedsCuda), Some(chosen)) => plain::in_16_bit(engine, project, chosen, catalog),
-        _ => bench.as_ref().filter(|_| short).and_then(|b| b.make_it_fit(&settled)),
+    let mut make_it_fit = match chosen.filter(|_| bar == Some(CardBar::NoQuantization)) {
+        Some(gpu) => plain::unquantized(engine, project, gpu, catalog),
+        None => bench.as_ref().filter(|_| short).and_then(|b| b.make_it_fit(&settled)),
     };
     let changed =
         fixes.iter_mut().map(|fix| &mut fix.project).chain(make_it_fit.iter_mut().map(|plan| &mut plan.project));

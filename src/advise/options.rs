@@ -80,6 +80,7 @@ const fn knob_of(kind: FixKind) -> Knob {
         FixKind::FewerFrames { .. }
         | FixKind::ShorterAudio { .. }
         | FixKind::SmallerModel { .. }
+        | FixKind::Unquantized
         | FixKind::Way { .. } => Knob::None,
     }
 }

@@ -1,33 +1,18 @@
-//! The same adapters without kernels for few bits, for a card that has none of them.
+//! The same training without kernels for few bits, for a card that has none of them.
 
-use super::engine::{Engine, Memo, Need, settle};
+use super::engine::{Engine, Memo, settle};
 use super::fixes::Bench;
 use super::knobs::apply;
-use super::warnings::bar;
-use super::{FitPlan, FixKind, QualityRisk};
+use super::{FitPlan, FixKind};
 use crate::catalog::{Catalog, Gpu};
 use crate::project::Project;
 
-/// What makes a training with a 4- or 8-bit base run on a card without its kernels: the base in 16 bit, and whatever else
-/// that then takes; `None` where nothing does.
-pub(super) fn in_16_bit(engine: &dyn Engine, project: &Project, gpu: &Gpu, catalog: &Catalog) -> Option<FitPlan> {
+/// What it takes to train in 16 bit on a card without kernels for fewer.
+pub(super) fn unquantized(engine: &dyn Engine, project: &Project, gpu: &Gpu, catalog: &Catalog) -> Option<FitPlan> {
     let mut plain = project.clone();
-    apply(FixKind::Lora, &mut plain, gpu);
-    if bar(&plain, gpu).is_some() {
-        return None;
-    }
-    let (settled, memory) = settle(engine, &plain, gpu).ok()?;
-    if Need::of(&memory).fits(gpu.usable) {
-        return Some(FitPlan {
-            fixes: vec![FixKind::Lora],
-            project: plain,
-            card: memory.card,
-            spare: gpu.usable - memory.card,
-            slower: None,
-            risk: QualityRisk::None,
-        });
-    }
-    let mut plan = Bench::new(&Memo::new(engine, &settled), gpu, &settled, catalog).make_it_fit(&settled)?;
-    plan.fixes.insert(0, FixKind::Lora);
-    Some(FitPlan { slower: None, ..plan })
+    apply(FixKind::Unquantized, &mut plain, gpu);
+    let (settled, _) = settle(engine, &plain, gpu).ok()?;
+    let plan = Bench::new(&Memo::new(engine, &plain), gpu, &plain, catalog).make_it_fit(&settled)?;
+    // How long it would take as it is nobody can say: it does not run.
+    Some(FitPlan { fixes: std::iter::once(FixKind::Unquantized).chain(plan.fixes).collect(), slower: None, ..plan })
 }

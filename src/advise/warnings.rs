@@ -4,7 +4,7 @@ use super::{CardBar, CardWarning};
 use crate::catalog::{Gpu, GpuFamily, Vendor, is_boosting};
 use crate::estimate::TimeEstimate;
 use crate::estimate::time::{has_flash, is_fast};
-use crate::project::{BaseFormat, Method, Optimizer, Precision, Project, Wires};
+use crate::project::{BaseFormat, LossKernel, Method, Optimizer, Precision, Project, Wires};
 
 /// A run of this many hours asks more of a card than games do.
 const LONG_RUN_H: f64 = 24.0 * 14.0;
@@ -22,9 +22,36 @@ pub fn bar(project: &Project, gpu: &Gpu) -> Option<CardBar> {
     if is_boosting(&project.model) && gpu.vendor != Vendor::Nvidia {
         return Some(CardBar::TreesNeedCuda);
     }
-    let four_bit = project.method == Method::QLora
-        || matches!(project.base, BaseFormat::Nf4 | BaseFormat::Nf4Double | BaseFormat::Int8);
-    (four_bit && !matches!(gpu.vendor, Vendor::Nvidia | Vendor::Amd | Vendor::Intel)).then_some(CardBar::NeedsCuda)
+    (is_quantized(project) && !quantizes(gpu)).then_some(CardBar::NoQuantization)
+}
+
+/// Whether the project asks for kernels of bitsandbytes.
+pub(super) fn is_quantized(project: &Project) -> bool {
+    project.method == Method::QLora
+        || matches!(project.base, BaseFormat::Nf4 | BaseFormat::Nf4Double | BaseFormat::Int8)
+        || matches!(project.optimizer, Optimizer::AdamW8bit | Optimizer::PagedAdamW8bit)
+}
+
+/// Whether bitsandbytes has its 4-bit and 8-bit kernels for this card: its installation guide (0.50) names `NVIDIA` from
+/// compute capability 6.0 on, AMD, Intel XPU, Apple silicon and Gaudi.
+pub(super) fn quantizes(gpu: &Gpu) -> bool {
+    const LEAST_CAPABILITY: f64 = 6.0;
+    match gpu.vendor {
+        Vendor::Nvidia => gpu.compute_capability.is_none_or(|capability| capability >= LEAST_CAPABILITY),
+        Vendor::Amd | Vendor::Intel | Vendor::Apple => true,
+        _ => false,
+    }
+}
+
+/// Whether kernels written in Triton run on this card, as those of Liger are: on `NVIDIA` from compute capability 7.0 on
+/// (Triton's README), AMD and Intel (Liger's README), and on Ascend since Liger 0.8.
+pub(super) fn runs_triton(gpu: &Gpu) -> bool {
+    const LEAST_CAPABILITY: f64 = 7.0;
+    match gpu.vendor {
+        Vendor::Nvidia => gpu.compute_capability.is_none_or(|capability| capability >= LEAST_CAPABILITY),
+        Vendor::Amd | Vendor::Intel | Vendor::Huawei => true,
+        _ => false,
+    }
 }
 
 /// The project is set to bf16, and the card has no units for it.
@@ -45,9 +72,6 @@ pub fn warnings(project: &Project, gpu: &Gpu, count: u32, time: Option<&TimeEsti
     let units = gpu.rates.bf16.is_some() || gpu.rates.fp16.is_some();
     let half = project.precision != Precision::Fp32;
     let note = gpu.support_note;
-    let quantized = project.method == Method::QLora
-        || matches!(project.base, BaseFormat::Nf4 | BaseFormat::Nf4Double | BaseFormat::Int8)
-        || matches!(project.optimizer, Optimizer::AdamW8bit | Optimizer::PagedAdamW8bit);
     let own = project.hardware.gpu == gpu.id;
     let wires = if own { project.hardware.wires } else { Wires::default() };
     let hours = time.map_or(0.0, |t| t.run.hours());
@@ -65,7 +89,8 @@ pub fn warnings(project: &Project, gpu: &Gpu, count: u32, time: Option<&TimeEsti
         (rocm, CardWarning::Rocm),
         (note.contains("HSA_OVERRIDE_GFX_VERSION"), CardWarning::RocmOverride),
         (!nvidia && !rocm, CardWarning::OtherStack),
-        (quantized && !nvidia, CardWarning::NoQuantization),
+        (!nvidia && is_quantized(project) && quantizes(gpu), CardWarning::RecentQuantization),
+        (project.loss == LossKernel::Fused && !runs_triton(gpu), CardWarning::NoTriton),
         (gpu.family == GpuFamily::Laptop, CardWarning::Laptop),
         (gpu.id.ends_with("-mod"), CardWarning::Modded),
         (count > 1 && !is_fast(gpu, count, wires), CardWarning::NoFastLink),

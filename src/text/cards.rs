@@ -19,7 +19,8 @@ pub const fn warning(warning: CardWarning) -> Message {
         CardWarning::Rocm => both!("走 ROCm，不是 CUDA", "Runs on ROCm, not CUDA"),
         CardWarning::RocmOverride => both!("ROCm 不正式支持", "Not officially supported by ROCm"),
         CardWarning::OtherStack => both!("软件栈不一样", "Another software stack"),
-        CardWarning::NoQuantization => both!("量化内核不齐", "Quantization kernels missing"),
+        CardWarning::RecentQuantization => both!("要新版 bitsandbytes", "Needs a recent bitsandbytes"),
+        CardWarning::NoTriton => both!("融合损失用不上", "No fused loss"),
         CardWarning::Laptop => both!("笔记本版", "Laptop variant"),
         CardWarning::Modded => both!("改装卡", "Modified card"),
         CardWarning::NoFastLink => both!("卡之间没有高速互联", "No fast link between the cards"),
@@ -60,12 +61,16 @@ pub const fn warning_detail(warning: CardWarning) -> Message {
             "Set HSA_OVERRIDE_GFX_VERSION so that it passes for a near relative: it works, without guarantee."
         ),
         CardWarning::OtherStack => both!(
-            "不是 CUDA 也不是 ROCm：量化和 Flash 一类的内核多半没有，教程里的命令要改。",
-            "Neither CUDA nor ROCm: quantization and flash kernels are mostly missing, and tutorials need changes."
+            "不是 CUDA 也不是 ROCm：FlashAttention 一类的内核多半没有，教程里的命令要改。",
+            "Neither CUDA nor ROCm: kernels such as FlashAttention are mostly missing, and tutorials need changes."
         ),
-        CardWarning::NoQuantization => both!(
-            "这个项目要用 bitsandbytes 的 4 bit 或 8 bit，这张卡上还不稳。",
-            "This project uses bitsandbytes in 4 or 8 bit, which is shaky on this card."
+        CardWarning::RecentQuantization => both!(
+            "这个项目要用 bitsandbytes 的 4 bit 或 8 bit：AMD、英特尔、苹果的卡从 0.50 版起才正式支持，装新的。",
+            "This project uses bitsandbytes in 4 or 8 bit, which supports cards of AMD, Intel and Apple from version 0.50 on: install a recent one."
+        ),
+        CardWarning::NoTriton => both!(
+            "Liger 一类的融合损失没有这张卡的版本：把“损失实现”换成“分块算”。",
+            "Fused losses such as Liger's do not run on this card: set the loss kernel to \"in chunks\"."
         ),
         CardWarning::Laptop => both!(
             "功耗和散热都比同名台式卡低，时间要打折扣；插电、垫高、开性能模式。",

@@ -25,10 +25,10 @@ fn against(lang: Lang, name: &str, reason: &Against, catalog: &Catalog) -> Strin
         Against::CannotRun(CardBar::NoPyTorch) => {
             say!(lang, "PyTorch 不支持 {name}。", "PyTorch does not run on {name}.")
         }
-        Against::CannotRun(CardBar::NeedsCuda) => say!(
+        Against::CannotRun(CardBar::NoQuantization) => say!(
             lang,
-            "这个项目的 4 bit 内核只有 CUDA 版，{name} 跑不了。",
-            "The 4-bit kernels of this project exist for CUDA only; {name} cannot run them."
+            "这个项目要用 bitsandbytes 的 4 bit 或 8 bit 内核，它没有 {name} 的版本。",
+            "This project needs the 4-bit or 8-bit kernels of bitsandbytes, and there are none for the {name}."
         ),
         Against::CannotRun(CardBar::TreesNeedCuda) => say!(
             lang,

@@ -29,11 +29,14 @@ pub fn fix(lang: Lang, kind: FixKind) -> String {
             say!(lang, "累积减到 {steps}", "Accumulate {steps} micro-batch only")
         }
         FixKind::Optimizer8bit => say!(lang, "换成 8 bit AdamW", "Use 8-bit AdamW"),
-        FixKind::PagedOptimizer => say!(lang, "优化器状态可换到内存", "Page the optimizer to main memory"),
+        FixKind::PagedOptimizer => {
+            say!(lang, "8 bit AdamW，状态可换到内存", "Use 8-bit AdamW, paged to main memory")
+        }
         FixKind::Freeze { share } => {
             let share = percent(share);
             say!(lang, "冻结下面 {share} 的层", "Freeze the lower {share} of the layers")
         }
+        FixKind::Unquantized => say!(lang, "不量化，换回 16 位", "Train unquantized, in 16 bit"),
         FixKind::Lora => say!(lang, "改成 LoRA", "Train LoRA adapters instead"),
         FixKind::QLora => say!(lang, "改成 QLoRA（4 bit 底座）", "Train QLoRA (4-bit base)"),
         FixKind::QuantizedBase => say!(lang, "底座换成 8 bit", "Hold the base in 8 bit"),
@@ -144,10 +147,19 @@ pub const fn fix_detail(kind: FixKind) -> Message {
             )
         }
         FixKind::PagedOptimizer => {
-            both!("显存吃紧时，优化器状态先挪到内存。", "Optimizer state moves to main memory when the card is full.")
+            both!(
+                "优化器状态用 8 位存；显存吃紧时先挪到内存。",
+                "Optimizer state in 8 bit, which moves to main memory when the card is full."
+            )
         }
         FixKind::Freeze { .. } => {
             both!("下面的层不训，就不用存它们的梯度和状态。", "Frozen layers need neither gradients nor state.")
+        }
+        FixKind::Unquantized => {
+            both!(
+                "QLoRA 换成底座 16 位的 LoRA，8 bit 优化器换成普通 AdamW：每张卡都能跑，只是多占显存。",
+                "QLoRA becomes LoRA beside a 16-bit base, an 8-bit optimizer plain AdamW: every card runs that, with more memory."
+            )
         }
         FixKind::Lora => {
             both!(

@@ -60,8 +60,9 @@ pub fn next(lang: Lang, project: &Project, advice: &Advice, catalog: &Catalog) -
         Verdict::NoGpuNeeded { hours_on_cpu } => no_gpu_needed(lang, hours_on_cpu, advice),
         Verdict::Fits { .. } => fits(lang, project, advice, catalog),
         Verdict::Tight { .. } => tight(lang, advice),
-        Verdict::RunsOut { .. } => plan(lang, advice).unwrap_or_else(|| elsewhere(lang, advice, catalog)),
-        Verdict::CannotRun(_) => plan(lang, advice).unwrap_or_else(|| elsewhere(lang, advice, catalog)),
+        Verdict::RunsOut { .. } | Verdict::CannotRun(_) => {
+            plan(lang, advice).unwrap_or_else(|| elsewhere(lang, advice, catalog))
+        }
         Verdict::NoCard => elsewhere(lang, advice, catalog),
     }
 }
@@ -128,7 +129,7 @@ fn no_gpu_needed(lang: Lang, hours_on_cpu: f64, advice: &Advice) -> Next {
 
 /// What stands in the way of a card on which the run would fit: its software.
 fn software(lang: Lang, advice: &Advice) -> Option<String> {
-    let bars = [CardWarning::NoQuantization, CardWarning::RocmOverride, CardWarning::OtherStack, CardWarning::Dropped];
+    let bars = [CardWarning::NoTriton, CardWarning::RocmOverride, CardWarning::OtherStack, CardWarning::Dropped];
     let mut names = Vec::new();
     for bar in bars.into_iter().filter(|bar| advice.warnings.contains(bar)) {
         let name = super::warning(bar).text(lang);
