@@ -376,6 +376,9 @@ pub(crate) static RUNS: Schema = Schema {
     columns: &[
         must("model", Reference),
         must("method", OneOf(&["full", "scratch", "freeze", "head", "lora", "qlora"])),
+        must("precision", OneOf(&["fp32", "amp-bf16", "amp-fp16", "bf16", "bf16-master"])),
+        may("offload", OneOf(&["optimizer", "weights", "all", "nvme"])),
+        may("sharding", Text),
         must("batch", Whole(1.0..=1e6)),
         may("size", Whole(1.0..=1e7)),
         may("frames", Whole(2.0..=1e5)),

@@ -7,6 +7,7 @@ use enough_gpu::advise::{
 };
 use enough_gpu::catalog::{Catalog, Gpu};
 use enough_gpu::project::{Field, Project, fields};
+use enough_gpu::text::{self, Lang};
 use enough_gpu::units::{Currency, Date, Money};
 
 fn catalog() -> Catalog {
@@ -501,7 +502,9 @@ fn kernels_are_asked_for_where_they_exist() {
     }
     let after = advise(&plan.project, &catalog).unwrap();
     assert!(after.verdict.is_good(), "{:?}", after.verdict);
-    assert!(enough_gpu::advise::moves::moves(&project, &catalog).iter().flat_map(|m| &m.values).all(|v| v.run.is_none()));
+    assert!(
+        enough_gpu::advise::moves::moves(&project, &catalog).iter().flat_map(|m| &m.values).all(|v| v.run.is_none())
+    );
     // It has them for AMD, Intel and Apple: such a card is no worse for it.
     for gpu in ["rx-7900-xtx", "arc-b580", "apple-m4-max"] {
         let (advice, _) = on("joke-chat-qlora", gpu);

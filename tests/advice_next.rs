@@ -51,7 +51,7 @@ fn a_small_budget_is_sent_to_a_free_place() {
             let advice = advise(&project, &catalog);
             let next = answer(Lang::En, &project, &advice, &catalog).next.sentence;
             let plans = advice.unwrap().plans;
-            let said = afford(Lang::En, &project.budget, &plans, &catalog).unwrap();
+            let said = afford(Lang::En, &project, &plans, &catalog).unwrap();
             println!("{currency:?} {}: {said}", project.preset);
             if !plans.afford.unwrap().is_too_little() {
                 continue;

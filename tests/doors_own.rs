@@ -17,7 +17,9 @@ use enough_gpu::advise::nearest::nearest;
 use enough_gpu::catalog::{Catalog, measured_runs};
 use enough_gpu::estimate;
 use enough_gpu::project::link::{Link, write_measurement};
-use enough_gpu::project::{Checkpointing, Choice, Field, Measurement, Meter, Method, Project, Sharding};
+use enough_gpu::project::{
+    Checkpointing, Choice, Field, Measurement, Meter, Method, Offload, Precision, Project, Sharding,
+};
 use enough_gpu::units::Bytes;
 use scoring::case::{Meter as ReadMeter, Quality, Subject};
 
@@ -60,6 +62,8 @@ fn the_nearest_run_is_the_same_where_it_is_there() {
         let mut project = Project {
             model: run.model.into(),
             method: Method::from_id(run.method).unwrap(),
+            precision: Precision::from_id(run.precision).unwrap(),
+            offload: Offload::from_id(run.offload).unwrap_or_default(),
             micro_batch: run.batch,
             sequence: run.size.max(1),
             image_side: run.size.max(1),

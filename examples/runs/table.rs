@@ -5,14 +5,14 @@ use super::scoring::case::{Meter, Outcome, Quality, Subject};
 use super::scoring::measured;
 use super::scoring::table::Table;
 use enough_gpu::catalog::{Catalog, Domain};
-use enough_gpu::project::{Choice, Project};
+use enough_gpu::project::{Choice, Offload, Project, Sharding};
 
 /// Where the runs stand, and where the page's table of them is written to.
 pub(crate) const FROM: &str = "tests/data/measured.csv";
 /// See [`FROM`].
 pub(crate) const TO: &str = "src/catalog/data/runs.csv";
 
-const HEAD: &str = "model,method,batch,size,frames,checkpointing,cards,gpu,framework,peak_mib,meter,source\n";
+const HEAD: &str = "model,method,precision,offload,sharding,batch,size,frames,checkpointing,cards,gpu,framework,peak_mib,meter,source\n";
 
 /// The table: runs of quality A and B that got through and whose peak is known, of models of the catalog.
 pub(crate) fn table(catalog: &Catalog) -> Result<String, String> {
@@ -32,6 +32,9 @@ fn line(case: &super::scoring::case::Case, catalog: &Catalog) -> Option<String> 
     let cells = [
         model.id.to_owned(),
         project.method.id().to_owned(),
+        project.precision.id().to_owned(),
+        unless(project.offload.id(), Offload::None.id()),
+        unless(project.hardware.sharding.id(), Sharding::Auto.id()),
         project.micro_batch.to_string(),
         size,
         frames,
@@ -50,6 +53,11 @@ fn line(case: &super::scoring::case::Case, catalog: &Catalog) -> Option<String> 
         place(&case.source),
     ];
     Some(cells.join(",") + "\n")
+}
+
+/// An id, or nothing where it is the usual one.
+fn unless(id: &str, usual: &str) -> String {
+    if id == usual { String::new() } else { id.to_owned() }
 }
 
 /// Tokens, side in pixels or seconds; frames where they are more than one.

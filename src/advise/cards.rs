@@ -41,7 +41,7 @@ pub(super) fn ranked(
     catalog: &Catalog,
     own_cards: Option<(&Gpu, &Project)>,
 ) -> Vec<Ranked> {
-    let terms = Terms::of(project);
+    let terms = Terms::of(project).for_run(project, catalog);
     let offers = Offers::new(catalog, &terms);
     let own = project.accumulation as f64 * f64::from(project.hardware.count.max(1));
     let mut choices = Vec::with_capacity(catalog.gpus.len() * 2);

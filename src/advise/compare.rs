@@ -169,6 +169,11 @@ pub fn growth(project: &Project, times: u32, catalog: &Catalog) -> Option<Growth
     })
 }
 
+/// A distance as a whole number, so that it can stand in a key.
+fn ordered(distance: f64) -> u64 {
+    (distance * 1e6) as u64
+}
+
 fn larger<'a>(model: &Model, times: f64, catalog: &'a Catalog) -> Option<&'a Model> {
     // A step that is half as large or twice as large as asked for is another step.
     const NEAR: f64 = 0.6;
@@ -192,7 +197,8 @@ fn larger<'a>(model: &Model, times: f64, catalog: &'a Catalog) -> Option<&'a Mod
         .iter()
         .filter(kin)
         .filter(|m| m.id != model.id && m.params > model.params && off(m) < NEAR)
-        .min_by(|a, b| (!family(a)).cmp(&!family(b)).then(off(a).total_cmp(&off(b))))
+        // Nobody grows into a model of years ago.
+        .min_by_key(|m| (m.release < model.release, !family(m), ordered(off(m))))
 }
 
 /// How a card is kept cool, which decides where it can stand.

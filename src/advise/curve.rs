@@ -1,6 +1,6 @@
 //! Rent or buy: what a card costs over hours of use either way, and from which hour on buying pays.
 
-use super::money::{Offers, buy};
+use super::money::{Offers, buy, second_hand};
 use super::plans::{Plan, Way};
 use super::terms::{Terms, can_own, resale_share};
 use super::{Advice, Pick};
@@ -60,6 +60,8 @@ pub struct RentOrBuy {
     pub disk_week: Money,
     /// Electricity for an hour of a card of one's own.
     pub power_hour: Option<Money>,
+    /// Disk that a rented machine keeps, GB.
+    pub disk_gb: f64,
     /// The larger power supply that it takes: watts and price.
     pub supply: Option<(f64, Money)>,
     /// Bought new.
@@ -122,7 +124,7 @@ pub fn rent_or_buy(
     hours: Option<f64>,
     catalog: &Catalog,
 ) -> Option<RentOrBuy> {
-    let terms = Terms::of(project);
+    let terms = Terms::of(project).for_run(project, catalog);
     if !can_own(gpu, count) {
         return None;
     }
@@ -162,6 +164,7 @@ pub fn rent_or_buy(
         rough: rent.rough || price.rough,
         rent_hour: rent.per_hour,
         disk_week: terms.money(terms.kept_disk(1.0)),
+        disk_gb: terms.disk_gb,
         power_hour: case.power.map(|p| terms.money(p)),
         supply: terms.supply(gpu, count).map(|(watts, price)| (watts, terms.money(price))),
         new,
@@ -189,7 +192,7 @@ struct Case<'a> {
 impl Case<'_> {
     /// What a bought card still is worth after some weeks. What was bought new is second hand from then on.
     fn worth(&self, used: bool, weeks: f64) -> Option<f64> {
-        let base = if used { self.used? } else { self.new?.min(self.used.unwrap_or(f64::INFINITY)) };
+        let base = if used { self.used? } else { second_hand(self.new?, self.used) };
         Some(base * resale_share(self.gpu, weeks))
     }
 

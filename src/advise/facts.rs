@@ -135,6 +135,8 @@ pub struct Rent {
     pub set_up: Money,
     /// The part of it for the disk.
     pub storage: Option<Money>,
+    /// How large that disk is, GB.
+    pub disk_gb: f64,
     /// The cheapest machines that may be taken away at any moment, per hour, where they cost less.
     pub spot: Option<Money>,
     /// The run on those.

@@ -11,7 +11,7 @@
 use super::engine::{accumulation, divides};
 use super::warnings::{quantizes, runs_triton};
 use super::{FixKind, QualityRisk, smaller};
-use crate::catalog::{Architecture, Catalog, Domain, Gpu, Vendor};
+use crate::catalog::{Architecture, Catalog, Domain, Gpu, Model, Vendor};
 use crate::estimate::time::has_flash;
 use crate::estimate::{gathers_whole_gradients, is_language};
 use crate::project::{
@@ -59,6 +59,8 @@ pub(super) struct Subject {
     pub(super) tunes: bool,
     /// Side of the pictures that it was made for; 0 where that is not known.
     pub(super) made_for: u64,
+    /// Its weights are published in 4 bit.
+    pub(super) in_four_bit: bool,
 }
 
 impl Subject {
@@ -70,6 +72,7 @@ impl Subject {
         Self {
             domain: model.map_or(unnamed, |m| m.domain),
             swaps_blocks,
+            in_four_bit: model.is_some_and(Model::is_in_four_bit),
             half_engine: project.framework.takes_deepspeed() && is_language(project, catalog),
             tunes: model.is_some_and(|m| TORCHTUNE.iter().any(|family| m.id.starts_with(family))),
             made_for: smaller::made_for(model),
@@ -127,6 +130,8 @@ pub(super) fn knobs(project: &Project, subject: Subject, gpu: &Gpu) -> Vec<Knob>
     let mut knobs = Vec::new();
     let language = matches!(domain, Domain::Language | Domain::VisionLanguage);
     let full = matches!(project.method, Method::Full | Method::Scratch | Method::Freeze);
+    // A checkpoint that is published in 4 bit is refused by bitsandbytes; Unsloth has copies of its own.
+    let four_bit = quantizes(gpu) && (!subject.in_four_bit || project.framework == Framework::Unsloth);
     let bitsandbytes = quantizes(gpu);
     let units = gpu.rates.bf16.is_some() || gpu.rates.fp16.is_some();
 
@@ -190,7 +195,7 @@ pub(super) fn knobs(project: &Project, subject: Subject, gpu: &Gpu) -> Vec<Knob>
     if states && bitsandbytes && matches!(project.optimizer, Optimizer::AdamW | Optimizer::PagedAdamW) {
         knobs.push(several(2, vec![FixKind::Optimizer8bit, FixKind::PagedOptimizer]));
     }
-    if project.method == Method::Lora && language && bitsandbytes && !is_quantized(project.base) {
+    if project.method == Method::Lora && language && four_bit && !is_quantized(project.base) {
         knobs.push(one(2, FixKind::QLora));
     }
     if domain == Domain::Diffusion && project.method == Method::Lora {
@@ -224,7 +229,7 @@ pub(super) fn knobs(project: &Project, subject: Subject, gpu: &Gpu) -> Vec<Knob>
     let takes_adapters = denoiser_or_language || domain == Domain::Audio;
     if matches!(project.method, Method::Full | Method::Freeze) && takes_adapters {
         let mut settings = vec![FixKind::Lora];
-        if language && bitsandbytes {
+        if language && four_bit {
             settings.push(FixKind::QLora);
         }
         knobs.push(several(4, settings));
@@ -242,6 +247,7 @@ pub(super) fn knobs(project: &Project, subject: Subject, gpu: &Gpu) -> Vec<Knob>
         }
     }
     knobs.extend(smaller::samples(project, domain, made_for).map(|settings| several(4, settings)));
+    knobs.extend(smaller::clips(project, domain, made_for).map(|settings| several(4, settings)));
     knobs
 }
 

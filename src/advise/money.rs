@@ -49,8 +49,16 @@ impl<'a> Offers<'a> {
             let price = self.terms.convert(quoted) * f64::from(machines);
             Some((offer, price, converted, cards, machines))
         });
-        let (offer, price, converted, cards, _) =
-            quotes.clone().min_by(|a, b| (a.2, a.1).partial_cmp(&(b.2, b.1)).unwrap_or(std::cmp::Ordering::Equal))?;
+        // What the whole run costs decides, where it is known: the cheapest hour may be sold by the hundred.
+        let least_of = |offer: &Offer| {
+            let least = LEAST_USD.iter().find(|(provider, _)| *provider == offer.provider);
+            least.map_or(0.0, |(_, usd)| self.terms.convert(Money::usd(*usd)))
+        };
+        let total = |offer: &Offer, price: f64| hours.map_or(price, |h| self.run(price, h).max(least_of(offer)));
+        let (offer, price, converted, cards, _) = quotes.clone().min_by(|a, b| {
+            let (one, other) = (total(a.0, a.1), total(b.0, b.1));
+            a.2.cmp(&b.2).then(one.total_cmp(&other)).then(a.1.total_cmp(&b.1))
+        })?;
         // Machines that may be taken away at any moment, of whoever has them for the least.
         let spot = quotes
             .filter(|q| q.2 == converted)
@@ -59,8 +67,7 @@ impl<'a> Offers<'a> {
             })
             .min_by(|a, b| a.0.total_cmp(&b.0))
             .filter(|(spot, _)| *spot < price);
-        let least = LEAST_USD.iter().find(|(provider, _)| *provider == offer.provider);
-        let least = least.map_or(0.0, |(_, usd)| self.terms.convert(Money::usd(*usd)));
+        let least = least_of(offer);
         Some(Rent {
             provider: offer.provider,
             instance: offer.instance,
@@ -91,6 +98,7 @@ impl<'a> Offers<'a> {
             run: hours.map(|h| money(self.run(price, h).max(least))),
             set_up: money(price * SET_UP_H),
             storage: hours.map(|h| money(self.terms.disk_hour() * (h + SET_UP_H))),
+            disk_gb: self.terms.disk_gb,
             spot: None,
             spot_run: None,
             spot_provider: "",
@@ -150,6 +158,13 @@ pub fn usual_price(project: &Project, field: Field, catalog: &Catalog) -> Option
 /// A new card costs more than this many times a used one: those of the catalog that are sold both ways in dollars cost
 /// 1.1 to 1.6 times as much.
 const ABOVE_USED: f64 = 1.15;
+/// What a used card costs of a new one: the median over the 18 cards of the catalog with both prices in dollars.
+const USED_SHARE: f64 = 0.75;
+
+/// What a card that was bought new would bring at once: the price of a used one, or the usual share of a new one's.
+pub(super) fn second_hand(new: f64, used: Option<f64>) -> f64 {
+    used.unwrap_or(new * USED_SHARE).min(new)
+}
 
 /// What `count` cards cost to buy, in the person's currency.
 pub(super) fn buy(gpu: &Gpu, count: u32, terms: &Terms<'_>) -> Option<Buy> {
@@ -159,9 +174,10 @@ pub(super) fn buy(gpu: &Gpu, count: u32, terms: &Terms<'_>) -> Option<Buy> {
     let usd = price.street_usd.map(Money::usd);
     let used_usd = price.used_usd.map(Money::usd);
     let cny = price.street_cny.map(Money::cny);
-    // Not sold new in dollars, and hardly dearer in yuan than a used one: what the market in China asks is for used ones.
-    let only_used =
-        usd.is_none() && cny.zip(used_usd).is_some_and(|(market, used)| one(market) <= one(used) * ABOVE_USED);
+    // Hardly dearer in yuan than a used one where nobody sells it new in dollars, or no dearer at all: what the market in
+    // China asks is for used ones.
+    let above = if usd.is_none() { ABOVE_USED } else { 1.0 };
+    let only_used = cny.zip(used_usd).is_some_and(|(market, used)| one(market) <= one(used) * above);
     let (new_cny, used_cny) = if only_used { (None, cny) } else { (cny, None) };
     let msrp = price.msrp_usd.filter(|_| !only_used).map(Money::usd);
     let in_yuan = terms.currency == Currency::Cny;
@@ -169,13 +185,17 @@ pub(super) fn buy(gpu: &Gpu, count: u32, terms: &Terms<'_>) -> Option<Buy> {
     let second_hand = if in_yuan { used_cny.or(used_usd) } else { used_usd };
     let (own_new, own_used) = (terms.own_price(gpu, PriceKind::New), terms.own_price(gpu, PriceKind::Used));
     let new = own_new.or(street.or(msrp).map(one)).map(all);
-    let used = own_used.or(second_hand.map(one)).map(all);
+    // Nobody pays more for a used card than for a new one: one of the two prices is wrong, and the new one is seen more.
+    let doubtful = own_used.is_none()
+        && own_new.is_none()
+        && new.zip(second_hand).is_some_and(|(new, used)| one(used) * f64::from(count) >= new.amount);
+    let used = own_used.or(second_hand.filter(|_| !doubtful).map(one)).map(all);
     // A price that the person gave is neither dated nor rough.
     let said = (own_new.is_some() || new.is_none()) && (own_used.is_some() || used.is_none());
     (new.is_some() || used.is_some()).then_some(Buy {
         new,
         used,
         as_of: if said { "" } else { price.source.as_of },
-        rough: !said && price.source.is_rough(),
+        rough: !said && (doubtful || price.source.is_rough()),
     })
 }

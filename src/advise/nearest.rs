@@ -1,7 +1,7 @@
 //! The measured runs that are most like a project: what to hold an estimate against.
 
 use crate::catalog::{Catalog, Domain, MeasuredRun, Model, measured_runs};
-use crate::project::{Checkpointing, Choice, Meter, Method, Project};
+use crate::project::{Checkpointing, Choice, Meter, Method, Offload, Project, Sharding};
 use crate::units::sort;
 
 /// A measured run and how far it is from a project.
@@ -13,8 +13,16 @@ pub struct NearRun {
     pub meter: Meter,
     /// It trained the same model.
     pub same_model: bool,
-    /// It trained the same part of it.
+    /// It trained the same part of it, from the same start.
     pub same_method: bool,
+    /// In the same formats.
+    pub same_precision: bool,
+    /// The same waited in main memory.
+    pub same_offload: bool,
+    /// Its cards shared the work in the same way, as far as both are known.
+    pub same_sharding: bool,
+    /// It was trained with the same library.
+    pub same_framework: bool,
     /// The same batch.
     pub same_batch: bool,
     /// Samples of the same size.
@@ -63,8 +71,9 @@ fn near(project: &Project, model: &Model, run: &'static MeasuredRun, catalog: &C
             ratio(other.params as f64, model.params as f64) + if is_family(model, other) { family } else { stranger };
     }
     let method = Method::from_id(run.method)?;
-    let same_method = method == project.method || full(method) && full(project.method);
-    distance += match (same_method, method.is_adapter() && project.method.is_adapter()) {
+    let same_method = method == project.method;
+    let alike = same_method || full(method) && full(project.method);
+    distance += match (alike, method.is_adapter() && project.method.is_adapter()) {
         (true, _) => 0.0,
         (false, true) => 0.5,
         (false, false) => 1.2,
@@ -81,13 +90,28 @@ fn near(project: &Project, model: &Model, run: &'static MeasuredRun, catalog: &C
     let same_checkpointing = recomputes == project.checkpointing.recomputes();
     distance += if same_checkpointing { 0.0 } else { 0.5 };
     distance += 0.25 * ratio(f64::from(run.cards), f64::from(project.hardware.count.max(1)));
-    distance += if run.framework == project.framework.id() { 0.0 } else { 0.1 };
+    let same_framework = run.framework == project.framework.id();
+    distance += if same_framework { 0.0 } else { 0.1 };
+    // Beside frozen weights in 16 bit it is the same whether those that are trained are held in 16 or in 32.
+    let half = |id: &str| matches!(id, "amp-bf16" | "bf16" | "bf16-master" | "amp-fp16");
+    let now = project.precision.id();
+    let same_precision = run.precision == now || method.is_adapter() && half(run.precision) && half(now);
+    distance += if same_precision { 0.0 } else { 0.3 };
+    let away = if project.offload == Offload::None { "" } else { project.offload.id() };
+    let same_offload = run.offload == away;
+    distance += if same_offload { 0.0 } else { 0.5 };
+    let several = run.cards > 1 && project.hardware.count > 1 && project.hardware.sharding != Sharding::Auto;
+    let same_sharding = !several || run.sharding.is_empty() || run.sharding == project.hardware.sharding.id();
     let meter = Meter::from_id(run.meter)?;
     (distance <= FARTHEST).then_some(NearRun {
         run,
         meter,
         same_model,
         same_method,
+        same_precision,
+        same_offload,
+        same_sharding,
+        same_framework,
         same_batch,
         same_size,
         same_checkpointing,

@@ -3,6 +3,7 @@
 
 use super::beside::{AtHome, nearly, purchase, rentals};
 use super::cards::{LONGEST_H, Ranked, is_mainstream};
+use super::money::second_hand;
 use super::terms::{SET_UP_H, Terms, can_own, resale_share};
 use super::{CardChoice, FreeChoice, FreeInstead, Pick};
 use crate::catalog::{Catalog, Gpu, Vendor};
@@ -73,6 +74,10 @@ pub struct Plan {
     pub as_of: &'static str,
     /// Nobody saw the price written down.
     pub rough: bool,
+    /// Sold in another currency, to an account from there.
+    pub abroad: bool,
+    /// Disk that is rented with it, GB.
+    pub disk_gb: f64,
 }
 
 /// A step up from one plan to a faster one.
@@ -269,6 +274,8 @@ fn plain(terms: &Terms<'_>, way: Way, gpu: &'static str, count: u32, hours: f64,
         worth: None,
         as_of: "",
         rough: false,
+        abroad: false,
+        disk_gb: 0.0,
     }
 }
 
@@ -313,9 +320,12 @@ fn elsewhere(terms: &Terms<'_>, gpu: &Gpu, choice: &CardChoice, foreign: bool, a
         worth: None,
         as_of: "",
         rough: false,
+        abroad: false,
+        disk_gb: 0.0,
     };
     if let Some(rent) = choice.rent.filter(|r| foreign || !r.converted) {
-        let dated = |p: Plan| Plan { as_of: rent.as_of, rough: rent.rough, ..p };
+        let dated =
+            |p: Plan| Plan { as_of: rent.as_of, rough: rent.rough, abroad: rent.converted, disk_gb: rent.disk_gb, ..p };
         let wait = hours + SET_UP_H;
         all.extend(rent.run.map(|run| dated(plan(Way::Rent, rent.provider, wait, run, run))));
         // Nobody has many machines to spare at once.
@@ -326,10 +336,11 @@ fn elsewhere(terms: &Terms<'_>, gpu: &Gpu, choice: &CardChoice, foreign: bool, a
     let power = terms.power(gpu, choice.count).unwrap_or(0.0) * hours;
     let supply = terms.supply(gpu, choice.count).map_or(0.0, |(_, price)| price);
     let wait = hours + DELIVERY_H;
-    let base = price.used.or(price.new);
+    let used = price.used.map(|m| m.amount);
     for (way, paid) in [(Way::New, price.new), (Way::Used, price.used)] {
-        let (Some(paid), Some(base)) = (paid, base) else { continue };
-        let worth = paid.amount.min(base.amount) * resale_share(gpu, hours / (24.0 * 7.0));
+        let Some(paid) = paid else { continue };
+        let base = if way == Way::Used { paid.amount } else { second_hand(paid.amount, used) };
+        let worth = base * resale_share(gpu, hours / (24.0 * 7.0));
         let outlay = paid.amount + supply + power;
         all.push(Plan {
             worth: Some(terms.money(worth)),
@@ -355,13 +366,13 @@ fn front(all: &[Plan]) -> Vec<Plan> {
     front
 }
 
-/// The soonest end for the money; of several as soon, the cheapest.
+/// The soonest end for the money; of several about as soon, the cheapest.
 fn afford(all: &[Plan], limit: f64) -> Option<Afford> {
-    let key = |p: &Plan| (p.wait, p.cost.amount);
-    let soonest = all.iter().filter(|p| p.outlay.amount <= limit).min_by(|a, b| {
-        let (a, b) = (key(a), key(b));
-        a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1))
-    });
+    let within = || all.iter().filter(|p| p.outlay.amount <= limit);
+    let shortest = within().map(|p| p.wait).fold(f64::INFINITY, f64::min);
+    let soonest = within()
+        .filter(|p| p.wait <= shortest * AS_GOOD_AS)
+        .min_by(|a, b| a.cost.amount.total_cmp(&b.cost.amount).then(a.wait.total_cmp(&b.wait)));
     let amount = |a: &&Plan, b: &&Plan| a.outlay.amount.total_cmp(&b.outlay.amount);
     let home = || all.iter().filter(|p| at_home(p)).min_by(amount);
     let least = || home().or_else(|| all.iter().min_by(amount));

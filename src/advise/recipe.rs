@@ -178,6 +178,14 @@ pub fn recipes(project: &Project, catalog: &Catalog) -> Vec<Recipe> {
     if !has_checkpointing {
         return found;
     }
+    // bitsandbytes refuses weights that are in 4 bit already; Unsloth has copies of its own.
+    if model.is_in_four_bit() && job.four_bit() && project.framework != Framework::Unsloth {
+        return found;
+    }
+    // Their trainers for rewards want a reward, which no file of ours can know.
+    if project.objective == Objective::Sampled {
+        return found;
+    }
     match (model.domain, project.framework) {
         (Domain::Vision, Framework::Ultralytics) => return pictures::ultralytics(&job).into_iter().collect(),
         (Domain::Diffusion, Framework::Kohya) => return pictures::kohya(&job).into_iter().collect(),

@@ -1,6 +1,6 @@
 //! A machine of one's own: what it takes to run a number of cards at home or in an office.
 
-use super::terms::{SUPPLY_EFFICIENCY, SUPPLY_REST_W, can_own, supply_watts, wall_watts};
+use super::terms::{SUPPLY_EFFICIENCY, SUPPLY_REST_W, can_own, files_gb, supply_watts, wall_watts};
 use crate::catalog::{Catalog, Gpu, GpuFamily, Vendor};
 use crate::project::{Place, Project, place};
 use crate::units::Bytes;
@@ -102,6 +102,18 @@ pub enum Check {
         /// Connectors.
         cables: u32,
     },
+    /// Cables with eight pins to each card, one for each of its sockets.
+    EightPin {
+        /// To one card, at the least.
+        each: u32,
+        /// In all.
+        cables: u32,
+    },
+    /// A bridge joins two of the cards directly.
+    Bridge {
+        /// What it carries, GB/s.
+        gb_s: f64,
+    },
     /// The circuits on which it may run for hours.
     Wall(Circuit),
     /// No single circuit of the list carries it.
@@ -136,11 +148,16 @@ pub enum NotAtHome {
     WholeComputer,
     /// More cards than stand under a desk.
     TooMany,
+    /// The card is soldered into a laptop.
+    Laptop,
 }
 
 /// Why `count` of these cards are nothing for a home; `None` where they can stand there.
 pub fn not_at_home(gpu: &Gpu, count: u32) -> Option<NotAtHome> {
+    let whole = gpu.family == GpuFamily::Apple || gpu.memory_type.contains("LPDDR");
     Some(match () {
+        () if gpu.family == GpuFamily::Laptop => NotAtHome::Laptop,
+        () if whole && can_own(gpu, 1) => NotAtHome::WholeComputer,
         () if can_own(gpu, count) => return None,
         () if !can_own(gpu, 1) => NotAtHome::Module,
         () if !can_own(gpu, 2) => NotAtHome::WholeComputer,
@@ -163,23 +180,21 @@ pub struct Rig {
     pub checks: Vec<Check>,
 }
 
+/// Power through the slot, and through a plug with eight pins (PCI Express Card Electromechanical Specification).
+const SLOT_W: f64 = 75.0;
+/// See [`SLOT_W`].
+const EIGHT_PIN_W: f64 = 150.0;
 /// Slots of an ATX board (ATX Specification 2.2, section 3.3).
 const ATX_SLOTS: f64 = 7.0;
 
 /// Disk for system, libraries and caches, GB: CUDA wheels and a few environments (judgement).
 const SYSTEM_GB: f64 = 150.0;
-/// Checkpoints that are kept at a time (judgement: the last two and the best).
-const CHECKPOINTS: f64 = 3.0;
-/// Bytes of a trained weight in a checkpoint that can be resumed: fp32 weight and both moments of Adam.
-const RESUMABLE: f64 = 12.0;
 /// Sizes that disks are sold in, GB.
 const DISKS: [u32; 7] = [500, 1000, 2000, 4000, 8000, 16_000, 32_000];
 
 /// Disk for a project beside its data set: system, the model as it is downloaded, and checkpoints.
 pub fn disk(project: &Project, catalog: &Catalog) -> Check {
-    let params = project.parameters(catalog) as f64;
-    let trained = if project.method.is_adapter() { 0.02 * params } else { params };
-    let wanted = SYSTEM_GB + (2.0 * params + CHECKPOINTS * RESUMABLE * trained) / 1e9;
+    let wanted = SYSTEM_GB + files_gb(project, catalog);
     let largest = DISKS.last().copied().unwrap_or(0);
     Check::Disk { gb: DISKS.into_iter().find(|gb| f64::from(*gb) >= wanted).unwrap_or(largest) }
 }
@@ -206,9 +221,13 @@ pub fn rig(gpu: &Gpu, count: u32, host: Bytes) -> Option<Rig> {
     let mut checks = vec![Check::PowerSupply { watts: supply_w, supplies: supplies as u32 }];
     // NVIDIA's game cards of 300 W and more since 2022 carry the 16-pin connector (specifications of the RTX 4080 to 5090:
     // "300 W or greater PCIe Gen 5 cable"); AMD's do not.
-    let recent = gpu.vendor == Vendor::Nvidia && gpu.launched >= "2022-09" && gpu.family == GpuFamily::Consumer;
+    let consumer = gpu.family == GpuFamily::Consumer;
+    let recent = gpu.vendor == Vendor::Nvidia && gpu.launched >= "2022-09" && consumer;
     if recent && each >= 300.0 {
         checks.push(Check::TwelveVolt { cables: count });
+    } else if consumer && !recent && each > SLOT_W {
+        let sockets = ((each - SLOT_W) / EIGHT_PIN_W).ceil() as u32;
+        checks.push(Check::EightPin { each: sockets, cables: sockets.saturating_mul(count) });
     }
     let walls: Vec<Check> = Circuit::ALL.into_iter().filter(|c| c.continuous_w() >= wall_w).map(Check::Wall).collect();
     if walls.is_empty() {
@@ -251,6 +270,9 @@ pub fn rig(gpu: &Gpu, count: u32, host: Bytes) -> Option<Rig> {
     }));
     if count > 1 && recent {
         checks.push(Check::NoPeerToPeer);
+    }
+    if let Some(gb_s) = gpu.nvlink_gb_s.filter(|_| count > 1 && !passive) {
+        checks.push(Check::Bridge { gb_s });
     }
     let not_at_home = !can_own(gpu, count);
     Some(Rig { supply_w, wall_w, month_kwh, not_at_home, checks })

@@ -24,18 +24,6 @@ const LEAST_OF_MODEL: f64 = 0.3;
 /// Shorter, smaller or fewer of what one sample is made of, the mildest first. `made_for` is the side that the model was
 /// made for, 0 where that is not known.
 pub(super) fn samples(project: &Project, domain: Domain, made_for: u64) -> Option<Vec<FixKind>> {
-    let shares = [0.75, 0.5, 0.375, 0.25, 0.125];
-    let steps = |value: u64, step: u64, least: u64| {
-        let mut sizes: Vec<u64> = shares
-            .iter()
-            .map(|s| ((value as f64 * s) as u64 / step * step).max(least))
-            .filter(|v| *v < value)
-            .collect();
-        sizes.dedup();
-        sizes
-    };
-    let half = if made_for > 0 { made_for } else { project.image_side } / LEAST_OF_SIDE;
-    let least_side = if domain == Domain::Diffusion { half.max(LEAST_DRAWN_SIDE) } else { half }.next_multiple_of(32);
     let settings: Vec<FixKind> = match domain {
         Domain::Language | Domain::VisionLanguage => steps(project.sequence, 64, LEAST_TOKENS)
             .into_iter()
@@ -46,10 +34,8 @@ pub(super) fn samples(project: &Project, domain: Domain, made_for: u64) -> Optio
             .map(|f| FixKind::FewerFrames { frames: f + 1 })
             .filter(|k| matches!(k, FixKind::FewerFrames { frames } if *frames < project.frames))
             .collect(),
-        Domain::Vision | Domain::Diffusion => {
-            steps(project.image_side, 32, least_side).into_iter().map(|side| FixKind::SmallerImage { side }).collect()
-        }
-        Domain::Audio => shares
+        Domain::Vision | Domain::Diffusion => sides(project, domain, made_for),
+        Domain::Audio => SHARES
             .iter()
             .map(|s| FixKind::ShorterAudio { seconds: (project.audio_seconds * s * 10.0).round() / 10.0 })
             .filter(|k| matches!(k, FixKind::ShorterAudio { seconds } if *seconds >= LEAST_SECONDS))
@@ -59,13 +45,36 @@ pub(super) fn samples(project: &Project, domain: Domain, made_for: u64) -> Optio
     (!settings.is_empty()).then_some(settings)
 }
 
+/// Smaller pictures of a clip, beside fewer of them.
+pub(super) fn clips(project: &Project, domain: Domain, made_for: u64) -> Option<Vec<FixKind>> {
+    let settings = sides(project, domain, made_for);
+    (domain == Domain::Diffusion && project.frames > 1 && !settings.is_empty()).then_some(settings)
+}
+
+/// What is left, the mildest first.
+const SHARES: [f64; 5] = [0.75, 0.5, 0.375, 0.25, 0.125];
+
+fn steps(value: u64, step: u64, least: u64) -> Vec<u64> {
+    let share = |s: &f64| ((value as f64 * s) as u64 / step * step).max(least);
+    let mut sizes: Vec<u64> = SHARES.iter().map(share).filter(|v| *v < value).collect();
+    sizes.dedup();
+    sizes
+}
+
+fn sides(project: &Project, domain: Domain, made_for: u64) -> Vec<FixKind> {
+    let half = if made_for > 0 { made_for } else { project.image_side } / LEAST_OF_SIDE;
+    let least = if domain == Domain::Diffusion { half.max(LEAST_DRAWN_SIDE) } else { half }.next_multiple_of(32);
+    steps(project.image_side, 32, least).into_iter().map(|side| FixKind::SmallerImage { side }).collect()
+}
+
 /// The side in pixels that a model was made for; 0 where that is not known.
 pub(super) fn made_for(model: Option<&Model>) -> u64 {
     match model.map(|m| &m.architecture) {
         Some(Architecture::Vision(v)) => v.resolution as u64,
         Some(Architecture::Diffusion(d)) => {
-            let digits: String = d.native_resolution.chars().take_while(char::is_ascii_digit).collect();
-            digits.parse().unwrap_or(0)
+            // Of `832x480 or 1280x720` the shorter side of the first: clips are wider than high.
+            let first = d.native_resolution.split_whitespace().next().unwrap_or_default();
+            first.split('x').filter_map(|side| side.parse().ok()).min().unwrap_or(0)
         }
         _ => 0,
     }

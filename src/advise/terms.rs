@@ -1,7 +1,7 @@
 //! The terms on which money is counted: currency and rate, electricity from the wall, what a card is worth after years,
 //! what a rental costs beside the hour.
 
-use crate::catalog::{Gpu, GpuFamily};
+use crate::catalog::{Catalog, Gpu, GpuFamily};
 use crate::project::{Place, PriceKind, Prices, Project, place};
 use crate::units::{Currency, Money};
 
@@ -49,8 +49,14 @@ const LOSS_DATACENTER: f64 = 0.30;
 
 /// Renting takes this long to set up and to put away, whatever the run.
 pub const SET_UP_H: f64 = 1.0;
-/// Disk that a rented machine keeps for system, data and checkpoints, GB.
-pub const DISK_GB: f64 = 100.0;
+/// Disk that a rented machine keeps for its system, a small data set and the files of a small model, GB.
+const LEAST_DISK_GB: f64 = 100.0;
+/// Half of it is left to system and data where the model takes the rest; disks grow in steps of this.
+const DISK_STEP_GB: f64 = 50.0;
+/// Checkpoints that are kept at a time (judgement: the last two and the best).
+const CHECKPOINTS: f64 = 3.0;
+/// Bytes of a trained weight in a checkpoint that can be resumed: fp32 weight and both moments of Adam.
+const RESUMABLE: f64 = 12.0;
 /// Disk while the machine runs, and on its own between two rentals, USD for a GB and month (`RunPod`, 2026-08).
 const DISK_USD: f64 = 0.10;
 const KEPT_DISK_USD: f64 = 0.07;
@@ -65,6 +71,15 @@ pub(super) struct Terms<'a> {
     pub(super) prices: &'a Prices,
     /// For a kilowatt-hour, in `currency`.
     pub(super) electricity: f64,
+    /// Disk that a rented machine keeps, GB.
+    pub(super) disk_gb: f64,
+}
+
+/// What a project writes to a disk beside its data set, GB: the model as it is downloaded, and checkpoints.
+pub(super) fn files_gb(project: &Project, catalog: &Catalog) -> f64 {
+    let params = project.parameters(catalog) as f64;
+    let trained = if project.method.is_adapter() { 0.02 * params } else { params };
+    (2.0 * params + CHECKPOINTS * RESUMABLE * trained) / 1e9
 }
 
 impl<'a> Terms<'a> {
@@ -72,7 +87,13 @@ impl<'a> Terms<'a> {
         let prices = &project.prices;
         let currency = project.budget.currency;
         let electricity = electricity(project).convert(currency, prices.cny_per_usd).amount;
-        Self { currency, prices, electricity }
+        Self { currency, prices, electricity, disk_gb: LEAST_DISK_GB }
+    }
+
+    /// The same with a disk that holds what this project writes.
+    pub(super) fn for_run(self, project: &Project, catalog: &Catalog) -> Self {
+        let wanted = files_gb(project, catalog) + DISK_STEP_GB;
+        Self { disk_gb: ((wanted / DISK_STEP_GB).ceil() * DISK_STEP_GB).max(LEAST_DISK_GB), ..self }
     }
 
     pub(super) fn money(&self, amount: f64) -> Money {
@@ -96,12 +117,12 @@ impl<'a> Terms<'a> {
 
     /// Disk for an hour of a running rented machine.
     pub(super) fn disk_hour(&self) -> f64 {
-        self.convert(Money::usd(DISK_GB * DISK_USD / MONTH_H))
+        self.convert(Money::usd(self.disk_gb * DISK_USD / MONTH_H))
     }
 
     /// Disk kept for some weeks between rentals.
     pub(super) fn kept_disk(&self, weeks: f64) -> f64 {
-        self.convert(Money::usd(DISK_GB * KEPT_DISK_USD / MONTH_H * 24.0 * 7.0 * weeks))
+        self.convert(Money::usd(self.disk_gb * KEPT_DISK_USD / MONTH_H * 24.0 * 7.0 * weeks))
     }
 
     /// A larger power supply, where the cards need one.
@@ -170,7 +191,6 @@ pub(super) fn can_own(gpu: &Gpu, count: u32) -> bool {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
-    use crate::catalog::Catalog;
 
     #[test]
     fn power_and_worth_are_as_the_facts_say() {

@@ -139,8 +139,14 @@ fn an_out_of_memory_message_adds_up() {
     }
 }
 
-const SUBJECT: Subject =
-    Subject { domain: Domain::Language, swaps_blocks: false, half_engine: false, tunes: false, made_for: 0 };
+const SUBJECT: Subject = Subject {
+    domain: Domain::Language,
+    swaps_blocks: false,
+    half_engine: false,
+    tunes: false,
+    made_for: 0,
+    in_four_bit: false,
+};
 
 /// All settings of all knobs up to a level.
 fn every_set(p: &Project, gpu: &Gpu) -> Vec<[Vec<FixKind>; LEVELS]> {

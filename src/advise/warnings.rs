@@ -77,7 +77,11 @@ pub fn warnings(project: &Project, gpu: &Gpu, count: u32, time: Option<&TimeEsti
     let hours = time.map_or(0.0, |t| t.run.hours());
     let rocm = matches!(gpu.vendor, Vendor::Amd | Vendor::Hygon);
     [
-        (units && lacks_bf16(project, gpu), CardWarning::NoBf16),
+        // Pascal too; Turing without matrix units makes nonsense of fp16 often enough to stay as it is.
+        (
+            (units || nvidia && gpu.compute_capability.is_some_and(|c| c < OLDEST_CURRENT)) && lacks_bf16(project, gpu),
+            CardWarning::NoBf16,
+        ),
         (!units && half, CardWarning::NoMatrixUnits),
         (nvidia && !has_flash(gpu), CardWarning::NoFlashAttention),
         // ROCm's list moves on too.

@@ -69,6 +69,7 @@ pub(super) fn Recipes() -> AnyView {
             <p class="quiet">{page.t(say::NOTE)}</p>
             <div class="tabs" role="group" aria-label=page.t(say::LIBRARY)>{tabs}</div>
             <p class="quiet">{note}</p>
+            <p class="quiet" hidden=when(move || chosen.get() != Some(Framework::Kohya))>{page.t(say::KOHYA_DATA)}</p>
             {shown}
         </div>
     };

@@ -182,6 +182,11 @@ pub fn is_boosting(id: &str) -> bool {
 }
 
 impl Model {
+    /// Whether its weights are published in 4 bit: gpt-oss in MXFP4 (`quantization_config` of its config.json).
+    pub fn is_in_four_bit(&self) -> bool {
+        self.language().is_some_and(|l| l.family == "gpt-oss")
+    }
+
     /// Gradient-boosted trees.
     pub fn is_boosting(&self) -> bool {
         is_boosting(self.id)

@@ -70,6 +70,9 @@ fn run(c: &mut Cells) -> MeasuredRun {
     MeasuredRun {
         model: c.text("model"),
         method: c.text("method"),
+        precision: c.text("precision"),
+        offload: c.text("offload"),
+        sharding: c.text("sharding"),
         batch: c.whole("batch"),
         size: c.whole("size"),
         frames: c.whole("frames").max(1),

@@ -290,6 +290,12 @@ pub struct MeasuredRun {
     pub model: &'static str,
     /// Id of the method.
     pub method: &'static str,
+    /// Id of the precision.
+    pub precision: &'static str,
+    /// Id of what waited in main memory, or empty.
+    pub offload: &'static str,
+    /// Id of how its cards shared the work, or empty.
+    pub sharding: &'static str,
     /// Samples per card and step.
     pub batch: u64,
     /// Tokens, side in pixels, or seconds of a sample; 0 where the model has none of them.

@@ -2,7 +2,7 @@
 
 use crate::catalog::LanguageModel;
 use crate::network::{self, Dtype, Loss, Shards, Stage, StepConfig, StepImpl, Way};
-use crate::project::{Framework, Objective, Offload, Project, Sharding};
+use crate::project::{Framework, Offload, Project, Sharding};
 
 /// `stage3_max_live_parameters`, `stage3_max_reuse_distance` of `DeepSpeed`: elements that stay whole around the turn
 /// from forward to backward.
@@ -131,7 +131,7 @@ fn formats(project: &Project, way: Way, config: &mut StepConfig, shards: &mut Sh
             if half.is_half() {
                 // No autocast, so nothing makes logits fp32; preference losses work on them row by row as they are
                 // (`selective_log_softmax` of TRL).
-                if project.objective != Objective::Likelihood && config.loss == Loss::Upcast {
+                if project.objective.compares() && config.loss == Loss::Upcast {
                     config.loss = Loss::NoUpcast;
                     config.hold_outputs = true;
                 }

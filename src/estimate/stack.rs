@@ -5,8 +5,8 @@
 
 use crate::catalog::{Gpu, LanguageModel, Vendor};
 use crate::project::{
-    Attention, BaseFormat, Checkpointing, Framework, Lora, LossKernel, Method, Objective, Optimizer, OptimizerImpl,
-    Precision, Project, Runtime,
+    Attention, BaseFormat, Checkpointing, Framework, Lora, LossKernel, Method, Optimizer, OptimizerImpl, Precision,
+    Project, Runtime,
 };
 use crate::step::{AttentionKernel, Code, Dtype, Loss, Quantization, Shards, StepConfig, StepImpl, Task, Trained};
 
@@ -264,7 +264,7 @@ pub fn configure(project: &Project, layers: u64, task: Task, gpu: Option<&Gpu>) 
         _ => Dtype::F32,
     };
     // Preference losses run the chosen and the rejected answer together.
-    let pairs = if project.objective == Objective::Likelihood { 1 } else { 2 };
+    let pairs = if project.objective.compares() { 2 } else { 1 };
     StepConfig {
         batch: project.micro_batch.saturating_mul(pairs),
         sequence: project.sequence,

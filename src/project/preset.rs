@@ -3,8 +3,10 @@
 mod words;
 
 use self::words::Quantity;
+use super::relevant::LARGE_DENOISER;
 use super::{
-    BaseFormat, Checkpointing, Framework, Hardware, Lora, LoraTargets, Method, Optimizer, Precision, Project, Sharding,
+    BaseFormat, Checkpointing, Framework, Hardware, Lora, LoraTargets, Method, Objective, Optimizer, Precision,
+    Project, Sharding,
 };
 use crate::catalog::{Architecture, Catalog, Domain, LanguageKind, Model, Preset};
 
@@ -28,10 +30,6 @@ const STACKS: &[(&str, Framework)] = &[
 /// Above this size a model trained from scratch or with `ZeRO` is run by a stack that keeps 16-bit weights with fp32
 /// masters (`DeepSpeed`, Megatron) rather than fp32 weights under autocast.
 const MASTER_WEIGHTS_FROM: u64 = 3_000_000_000;
-
-/// Above this size a denoiser's published recipes turn gradient checkpointing on for adapters too (the SDXL, SD3 and
-/// FLUX pages of kohya sd-scripts and diffusers; not the SD 1.5 ones).
-const LARGE_DENOISER: u64 = 1_500_000_000;
 
 /// Bytes of UTF-8 text for one token: English about 4, Chinese about 3 bytes a character at 1.5 characters a token.
 const TEXT_BYTES_PER_TOKEN: f64 = 4.0;
@@ -71,6 +69,7 @@ impl Project {
             block_swap: if preset.method.contains("block swap") { 0.5 } else { 0.0 },
             ema: preset.method.contains("EMA"),
             framework,
+            objective: if preset.method.contains("GRPO") { Objective::Sampled } else { Objective::Likelihood },
             hardware: Hardware { sharding: sharding(preset.method), ..Hardware::default() },
             ..Self::default()
         };

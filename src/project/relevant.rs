@@ -5,7 +5,8 @@ use super::{
     LossKernel, Method, Network, Objective, Offload, Optimizer, OptimizerImpl, Parallel, Place, Precision, Project,
     Sharding, TextEncoders,
 };
-use crate::catalog::{Architecture, Catalog, Domain, LanguageKind, Model};
+use crate::catalog::{Architecture, Catalog, DiffusionModel, Domain, LanguageKind, Model};
+use crate::units::decimal;
 
 /// The fields of a project in the order they are shown.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -322,6 +323,9 @@ pub(super) fn adapt(project: &mut Project, before: Option<Domain>, catalog: &Cat
         && before != Some(model.domain)
     {
         native_size(project, model);
+        if let Architecture::Diffusion(denoiser) = &model.architecture {
+            usual_denoiser(project, model.id, denoiser);
+        }
     }
     if catalog.preset(&project.preset).is_some_and(|p| p.model != project.model) {
         // From here on it is the person's own project.
@@ -346,17 +350,41 @@ fn pictures_library(project: &mut Project, before: Option<Domain>, catalog: &Cat
     }
 }
 
+/// Above this size a denoiser's published recipes turn gradient checkpointing on for adapters too (the SDXL, SD3 and
+/// FLUX pages of kohya sd-scripts and diffusers; not the SD 1.5 ones).
+pub(super) const LARGE_DENOISER: u64 = 1_500_000_000;
+
+/// Denoisers that kohya's scripts train: sd-scripts pictures, musubi-tuner clips (their READMEs).
+const KOHYA: [&str; 7] = ["sd1.5", "sd2.1", "sdxl", "sd3", "flux.1", "wan2", "hunyuanvideo"];
+
+/// How people train a denoiser that they have just picked: adapters, with the library that is written for it, and with
+/// checkpointing where it is large or makes clips.
+fn usual_denoiser(project: &mut Project, model: &str, denoiser: &DiffusionModel) {
+    if project.method == Method::Full && !denoiser.kind.contains("adapter") {
+        project.method = Method::Lora;
+    }
+    let kohya = KOHYA.iter().any(|family| model.starts_with(family));
+    project.framework = if kohya { Framework::Kohya } else { Framework::Diffusers };
+    // None of the two drops out unless asked.
+    project.lora = Lora { rank: project.lora.rank, dropout: 0.0, ..Lora::default() };
+    if denoiser.denoiser_params > LARGE_DENOISER || denoiser.native_frames.is_some_and(|frames| frames > 1.0) {
+        project.checkpointing = Checkpointing::PerBlock;
+    }
+}
+
 /// The size a model was made for.
 fn native_size(project: &mut Project, model: &Model) {
-    let first_number = |text: &str| {
-        text.split(|c: char| !c.is_ascii_digit())
-            .find(|part| !part.is_empty())
-            .and_then(|part| part.parse::<u64>().ok())
+    // `832x480 or 1280x720` is the side of a square with as many pixels as the first.
+    let square = |text: &str| {
+        let first = text.split_whitespace().next()?;
+        let (width, height) = first.split_once('x').unwrap_or((first, first));
+        let (width, height) = (decimal::read(width)?, decimal::read(height)?);
+        Some((width * height).sqrt().round() as u64)
     };
     match &model.architecture {
         Architecture::Vision(v) => project.image_side = (v.resolution.max(8.0)) as u64,
         Architecture::Diffusion(d) => {
-            project.image_side = first_number(d.native_resolution).unwrap_or(1024).clamp(8, 32_768);
+            project.image_side = square(d.native_resolution).unwrap_or(1024).clamp(8, 32_768);
             project.frames = d.native_frames.map_or(1, |f| f.max(1.0) as u64);
         }
         Architecture::Language(l) if l.max_context > 0 => {

@@ -210,6 +210,9 @@ choices! {
         Preference = "dpo",
         /// The same without a reference (`SimPO`, ORPO).
         PreferenceWithoutReference = "simpo",
+        /// Answers that the model itself samples, weighed by a reward (GRPO). What the update takes is counted, the
+        /// sampling is not.
+        Sampled = "grpo",
     }
 }
 
@@ -404,6 +407,13 @@ impl Sharding {
                 (true, true, true)
             }
         }
+    }
+}
+
+impl Objective {
+    /// Whether two sequences are compared in each sample.
+    pub const fn compares(self) -> bool {
+        matches!(self, Self::Preference | Self::PreferenceWithoutReference)
     }
 }
 

@@ -86,6 +86,7 @@ fn named(field: Field, id: &str) -> Option<Message> {
 
         (Field::Objective, "likelihood") => both!("照着样本学", "Learn from samples"),
         (Field::Objective, "dpo") => both!("偏好对齐（DPO）", "Preferences (DPO)"),
+        (Field::Objective, "grpo") => both!("采样打分的强化学习（GRPO）", "Sampled and rewarded (GRPO)"),
         (Field::Objective, "simpo") => both!("偏好对齐，不要参考模型", "Preferences without a reference"),
 
         (Field::TextEncoders, "cached") => both!("不上卡：文字先编码好", "Off the card: captions encoded beforehand"),
@@ -109,7 +110,7 @@ fn named(field: Field, id: &str) -> Option<Message> {
         (Field::Framework, "llm-foundry") => both!("llm-foundry", "llm-foundry"),
         (Field::Framework, "pytorch") => both!("自己写的 PyTorch", "Plain PyTorch"),
         (Field::Framework, "diffusers") => both!("diffusers", "diffusers"),
-        (Field::Framework, "kohya") => both!("kohya sd-scripts", "kohya sd-scripts"),
+        (Field::Framework, "kohya") => both!("kohya：sd-scripts、musubi-tuner", "kohya: sd-scripts, musubi-tuner"),
         (Field::Framework, "simpletuner") => both!("SimpleTuner", "SimpleTuner"),
         (Field::Framework, "onetrainer") => both!("OneTrainer", "OneTrainer"),
         (Field::Framework, "ai-toolkit") => both!("ai-toolkit", "ai-toolkit"),

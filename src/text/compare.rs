@@ -1,7 +1,7 @@
 //! Why not this card, cards side by side, the project grown.
 
 use super::money::{plan_card, plan_cost, plan_way};
-use super::numbers::{about_hours, counted, hours, money, percent, plain, whole};
+use super::numbers::{about_hours, counted, dearer, hours, money, percent, plain, slower, whole};
 use super::{Lang, Message, both, choice, say};
 use crate::advise::{Against, CardBar, Cooling, Growth, Plan, Side, Way};
 use crate::catalog::{Catalog, Gpu, GpuFamily};
@@ -74,16 +74,11 @@ fn against(lang: Lang, name: &str, reason: &Against, catalog: &Catalog) -> Strin
             let (own, own_time, other) = (plan_cost(lang, plan), about_hours(lang, plan.wait), full(than));
             let money = plan.cost.amount / than.cost.amount.max(1e-9) - 1.0;
             let time = plan.wait / than.wait.max(1e-9) - 1.0;
-            let ratio = |value: f64, more: Message, less: Message| {
-                if value >= 9.995 {
-                    let times = significant(value + 1.0);
-                    return say!(lang, "{times} 倍", "{times} times");
-                }
-                let share = percent(value.abs());
-                let word = if value >= 0.0 { more } else { less }.text(lang);
+            let less = |value: f64, word: Message| {
+                let (share, word) = (percent(value.abs()), word.text(lang));
                 say!(lang, "{word} {share}", "{share} {word}")
             };
-            let time = ratio(time, both!("慢", "slower"), both!("快", "faster"));
+            let time = if time < 0.0 { less(time, both!("快", "faster")) } else { slower(lang, time) };
             if than.cost.amount < 0.005 {
                 return say!(
                     lang,
@@ -91,7 +86,7 @@ fn against(lang: Lang, name: &str, reason: &Against, catalog: &Catalog) -> Strin
                     "You could: {own} and {own_time}. Against {other}, which costs nothing: {time}."
                 );
             }
-            let money = ratio(money, both!("贵", "dearer"), both!("省", "cheaper"));
+            let money = if money < 0.0 { less(money, both!("省", "cheaper")) } else { dearer(lang, money) };
             say!(
                 lang,
                 "可以：{own}、{own_time}。和 {other}比，{money}，{time}。",
@@ -115,10 +110,14 @@ pub fn growth(lang: Lang, growth: &Growth, catalog: &Catalog) -> String {
             say!(
                 lang,
                 "大 {times} 倍（数据 {times} 倍，模型换成 {name}，{size}参数）",
-                "{times} times as large (as much more data, and {name} with {size} parameters)"
+                "At {times} times the size ({times} times the data, and {name} with {size} parameters)"
             )
         }
-        None => say!(lang, "大 {times} 倍（数据和批大小都是 {times} 倍）", "{times} times as large (data and batch)"),
+        None => say!(
+            lang,
+            "大 {times} 倍（数据和批大小都是 {times} 倍）",
+            "At {times} times the size ({times} times the data, in batches {times} times as large)"
+        ),
     };
     let still = match growth.still_fits {
         Some(true) => both!("，手头的卡还装得下", "; the card of today still holds it"),

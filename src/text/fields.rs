@@ -134,6 +134,13 @@ pub fn hint(lang: Lang, field: Field, project: &Project, catalog: &Catalog) -> S
         ),
         Field::ImageSide => {
             let side = whole(project.image_side as f64);
+            if project.frames > 1 {
+                return say!(
+                    lang,
+                    "同面积正方形的边长；可以直接填 832x480。",
+                    "Side of a square of the same area; 832x480 may be typed."
+                );
+            }
             say!(
                 lang,
                 "送进网络的边长，现在 {side}；翻倍约占四倍。",

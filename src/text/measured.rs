@@ -5,7 +5,7 @@ use super::{Lang, Message, both, choice, field, say};
 use crate::advise::measured::{Compared, Difference};
 use crate::advise::nearest::NearRun;
 use crate::catalog::{Catalog, Domain};
-use crate::project::{Field, Kind, Measurement, Meter, Project, fields};
+use crate::project::{Choice, Field, Kind, Measurement, Meter, Project, fields};
 
 /// The heading over measured runs.
 pub const RUNS: Message = both!("别人实测过的，最接近的", "Measured by others, nearest first");
@@ -74,13 +74,27 @@ pub fn near_run(lang: Lang, near: &NearRun, catalog: &Catalog) -> String {
         choice(lang, Field::Method, run.method).to_string()
     };
     let batch = whole(run.batch as f64);
-    let mut said = vec![model, method, say!(lang, "批 {batch}", "batch {batch}")];
+    let mut said = vec![model, method];
+    if !near.same_precision {
+        said.push(choice(lang, Field::Precision, run.precision).to_string());
+    }
+    if !near.same_offload {
+        said.push(match run.offload {
+            "" => both!("什么都不放内存", "nothing in main memory").text(lang).to_string(),
+            away => {
+                let what = choice(lang, Field::Offload, away);
+                say!(lang, "放到内存：{what}", "in main memory: {what}")
+            }
+        });
+    }
+    said.push(say!(lang, "批 {batch}", "batch {batch}"));
     if run.size > 0 {
         let size = whole(run.size as f64);
         let domain = catalog.model(run.model).map(|m| m.domain);
         said.push(match domain {
             Some(Domain::Language | Domain::VisionLanguage) => say!(lang, "{size} 个 token", "{size} tokens"),
             Some(Domain::Audio) => say!(lang, "{size} 秒", "{size} s"),
+            _ if run.frames > 1 => say!(lang, "画面边长 {size} 像素", "a side of {size} px"),
             _ => say!(lang, "{size} 像素", "{size} px"),
         });
     }
@@ -96,7 +110,15 @@ pub fn near_run(lang: Lang, near: &NearRun, catalog: &Catalog) -> String {
     }
     if run.cards > 1 {
         let cards = run.cards;
-        said.push(say!(lang, "{cards} 张卡，每张", "{cards} cards, on each"));
+        let way = if run.sharding.is_empty() { "" } else { choice(lang, Field::Sharding, run.sharding) };
+        said.push(match way {
+            "" => say!(lang, "{cards} 张卡，每张", "{cards} cards, on each"),
+            way => say!(lang, "{cards} 张卡，{way}，每张", "{cards} cards, {way}, on each"),
+        });
+    }
+    if !near.same_framework && <crate::project::Framework as Choice>::from_id(run.framework).is_some() {
+        let library = choice(lang, Field::Framework, run.framework);
+        said.push(say!(lang, "用 {library}", "with {library}"));
     }
     said.join(lang.pick("，", ", "))
 }

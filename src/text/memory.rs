@@ -191,6 +191,14 @@ fn activations(lang: Lang, project: &Project, memory: &MemoryEstimate, catalog: 
         .is_some_and(|m| matches!(m.architecture, Architecture::Vision(_) | Architecture::Diffusion(_)));
     if pictures {
         let side = whole(project.image_side as f64);
+        if project.frames > 1 {
+            let frames = whole(project.frames as f64);
+            return say!(
+                lang,
+                "一次 {batch} 段、每段 {frames} 帧，画面相当于边长 {side} 像素的正方形，每一层的输出都要留到反向。",
+                "{batch} clips of {frames} frames at a time, each as large as a square of {side} pixels: every layer's output is kept for backward."
+            );
+        }
         return say!(
             lang,
             "一次 {batch} 张、边长 {side} 像素，每一层的输出都要留到反向。",

@@ -39,10 +39,11 @@ pub use fields::{error, field, hint, unit};
 pub use fixes::{fix, fix_detail, gain, more_fixes, pace, risk};
 pub use memory::{method_note, moment, part, part_detail, timeline_summary, why};
 pub use money::{
-    OLD_PRICE, afford, break_even, curve_alt, curve_terms, front_alt, old_price, one_project, pick_reason, plan_card,
-    plan_cost, plan_detail, plan_way, step_up, two_years, usual_price,
+    OLD_PRICE, afford, break_even, curve_alt, curve_terms, front_alt, old_price, one_project, pick_of, pick_reason,
+    plan_card, plan_cost, plan_detail, plan_way, step_up, two_years, usual_price,
 };
 pub use names::{card as card_called, model as model_called, says_no_gpu};
+use next::less;
 pub use next::{Action, Next, next};
 pub use oom::{out_of_memory, out_of_memory_intro};
 

@@ -1,12 +1,12 @@
 //! Rent, buy or free: plans, picks, budget, the curve.
 
-use super::names::{before, provider};
+use super::names::{between, provider};
 use super::numbers::{about, about_hours, before_word, hours, money, month, percent, plain};
 use super::{Lang, Message, both, say};
 use crate::advise::{Afford, FreeInstead, LeftOut, Pick, Plan, Plans, Purchase, RentOrBuy, StepUp, Way};
 use crate::catalog::Catalog;
-use crate::project::Budget;
-use crate::units::{Date, Money};
+use crate::project::Project;
+use crate::units::{Currency, Date, Money};
 
 /// A price older than this is marked.
 const OLD_DAYS: i64 = 90;
@@ -51,7 +51,7 @@ pub fn plan_way(lang: Lang, plan: &Plan) -> String {
 /// A plan as something to do, inside a sentence.
 pub(super) fn plan_doing(lang: Lang, plan: &Plan, catalog: &Catalog) -> String {
     let card = plan_card(lang, plan, catalog);
-    let who = before(lang, provider(lang, plan.who));
+    let who = between(lang, provider(lang, plan.who));
     let at = provider(lang, plan.who);
     match plan.way {
         Way::Processor => say!(lang, "用自己电脑的处理器", "run it on your computer's processor"),
@@ -84,10 +84,20 @@ pub fn plan_detail(lang: Lang, plan: &Plan) -> String {
         Way::Processor | Way::Own => String::new(),
         Way::Free => say!(lang, "多算 1 小时装环境{date}", "with an hour to set up{date}"),
         Way::Rent => {
-            say!(lang, "含 1 小时装环境和 100 GB 硬盘{date}", "with an hour to set up and 100 GB of disk{date}")
+            let (disk, abroad) = (disk(plan.disk_gb), abroad(lang, plan.abroad, plan.cost.currency));
+            say!(
+                lang,
+                "含 1 小时装环境和 {disk} 硬盘{abroad}{date}",
+                "with an hour to set up and {disk} of disk{abroad}{date}"
+            )
         }
         Way::Spot => {
-            say!(lang, "随时可能被收回，勤存检查点{date}", "may be taken away at any moment: save often{date}")
+            let abroad = abroad(lang, plan.abroad, plan.cost.currency);
+            say!(
+                lang,
+                "随时可能被收回，勤存检查点{abroad}{date}",
+                "may be taken away at any moment: save often{abroad}{date}"
+            )
         }
         Way::New | Way::Used => {
             let (paid, worth) =
@@ -98,6 +108,28 @@ pub fn plan_detail(lang: Lang, plan: &Plan) -> String {
                 "{paid} at first, still worth {worth} after a year{date}"
             )
         }
+    }
+}
+
+/// A size of a disk: `100 GB`, `2.7 TB`.
+fn disk(gb: f64) -> String {
+    if gb >= 1000.0 { format!("{} TB", crate::units::significant(gb / 1000.0)) } else { format!("{} GB", plain(gb)) }
+}
+
+/// What an offer in another currency asks for.
+pub(super) fn abroad(lang: Lang, converted: bool, currency: Currency) -> &'static str {
+    match currency {
+        _ if !converted => "",
+        Currency::Cny => both!("，要境外账号、用外币付", ", with an account and money from abroad").text(lang),
+        Currency::Usd => both!("，要境内账号、用人民币付", ", with an account in China, paid in yuan").text(lang),
+    }
+}
+
+/// What a pick is called; where something costs still less, it is not called the cheapest.
+pub fn pick_of(pick: Pick, plans: &Plans) -> Message {
+    match pick {
+        Pick::Cheapest if plans.cheaper.is_some() || plans.left_out.is_some() => both!("省钱", "Low cost"),
+        _ => super::pick(pick),
     }
 }
 
@@ -167,12 +199,13 @@ fn left_out(lang: Lang, left: &LeftOut, catalog: &Catalog) -> String {
 }
 
 /// What the budget buys; nothing where none is given.
-pub fn afford(lang: Lang, budget: &Budget, plans: &Plans, catalog: &Catalog) -> Option<String> {
-    let said = afforded(lang, budget, plans.afford.as_ref()?, catalog);
+pub fn afford(lang: Lang, project: &Project, plans: &Plans, catalog: &Catalog) -> Option<String> {
+    let said = afforded(lang, project, plans.afford.as_ref()?, catalog);
     Some(match plans.free_instead.as_ref() {
         Some(free) => said + lang.pick("", " ") + &free_instead(lang, free, catalog),
         None if plans.afford.is_some_and(|afford| afford.is_too_little()) => {
-            say!(lang, "{said}换小一点的模型，或者改 LoRA、QLoRA。", "{said} Take a smaller model, or LoRA or QLoRA.")
+            let less = super::less(lang, project, catalog);
+            say!(lang, "{said}{less}", "{said} {less}")
         }
         None => said,
     })
@@ -183,7 +216,7 @@ pub(super) fn free_instead(lang: Lang, free: &FreeInstead, catalog: &Catalog) ->
     let choice = &free.choice;
     let platform = provider(lang, choice.platform);
     let card = super::free_card(lang, choice, catalog).unwrap_or_default();
-    let who = before(lang, platform);
+    let who = super::names::before(lang, platform);
     let limits = super::free_limits(lang, choice);
     let limits = match choice.restriction {
         Some(restriction) => {
@@ -208,7 +241,8 @@ pub(super) fn free_instead(lang: Lang, free: &FreeInstead, catalog: &Catalog) ->
     )
 }
 
-fn afforded(lang: Lang, budget: &Budget, afford: &Afford, catalog: &Catalog) -> String {
+fn afforded(lang: Lang, project: &Project, afford: &Afford, catalog: &Catalog) -> String {
+    let budget = &project.budget;
     let limit = money(lang, Money { amount: budget.limit.unwrap_or(0.0), currency: budget.currency }, false);
     match afford {
         Afford::Soonest(plan) => {
@@ -287,7 +321,7 @@ pub fn step_up(lang: Lang, step: &StepUp, catalog: &Catalog) -> String {
             "One step up from {from}, {name} ({way}): from nothing to {cost}, {quicker} sooner."
         );
     };
-    let share = percent(dearer);
+    let more = super::numbers::dearer(lang, dearer);
     let worth = if step.is_worth_it() {
         both!("值得想想。", "Worth a thought.")
     } else {
@@ -296,8 +330,8 @@ pub fn step_up(lang: Lang, step: &StepUp, catalog: &Catalog) -> String {
     .text(lang);
     say!(
         lang,
-        "从{from}再往上一档是 {name}（{way}）：贵 {share}，早 {quicker}。{worth}",
-        "One step up from {from}, {name} ({way}): {share} dearer, {quicker} sooner. {worth}"
+        "从{from}再往上一档是 {name}（{way}）：{more}，早 {quicker}。{worth}",
+        "One step up from {from}, {name} ({way}): {more}, {quicker} sooner. {worth}"
     )
 }
 
@@ -311,11 +345,14 @@ pub fn break_even(lang: Lang, r: &RentOrBuy, catalog: &Catalog) -> String {
     let a_week = plain(r.hours_a_week);
     match purchase.pays_from_h {
         Some(from) => {
-            let (from_h, weeks) = (before_word(lang, &about(lang, from.ceil())), weeks(lang, from / r.hours_a_week));
+            // Of what is said, so that both figures tell the same.
+            let whole = from.ceil();
+            let (from_h, weeks) = (before_word(lang, &about(lang, whole)), weeks(lang, whole / r.hours_a_week));
+            let hours = if whole == 1.0 { "hour" } else { "hours" };
             say!(
                 lang,
                 "{name}：用满 {from_h}小时，买{kind}才比租划算。每周用 {a_week} 小时，就是 {weeks}。",
-                "{name}: buying {kind} pays from {from_h}hours of use on. At {a_week} hours a week that is {weeks}."
+                "{name}: buying {kind} pays from {from_h}{hours} of use on. At {a_week} hours a week that is {weeks}."
             )
         }
         None => say!(
@@ -334,10 +371,11 @@ pub fn one_project(lang: Lang, r: &RentOrBuy) -> Option<String> {
         (n, u) => n.or(u)?,
     };
     let (time, rent, own) = (hours(lang, point.hours), amount(lang, r, point.rent), amount(lang, r, own));
+    let disk = disk(r.disk_gb);
     Some(say!(
         lang,
-        "只做这一个项目（{time}）：租 {rent}（含 1 小时装环境和 100 GB 硬盘），买来再卖掉净花 {own}。",
-        "This project alone ({time}): {rent} rented, with an hour to set up and 100 GB of disk; {own} if you buy and sell again."
+        "只做这一个项目（{time}）：租 {rent}（含 1 小时装环境和 {disk} 硬盘），买来再卖掉净花 {own}。",
+        "This project alone ({time}): {rent} rented, with an hour to set up and {disk} of disk; {own} if you buy and sell again."
     ))
 }
 
@@ -375,8 +413,8 @@ pub fn curve_terms(lang: Lang, r: &RentOrBuy) -> String {
         "租每小时 {rent}{who}，装环境的小时也算在内",
         "{rent} an hour rented{at}, hours to set up included"
     )];
-    let disk = money(lang, r.disk_week, true);
-    parts.push(say!(lang, "100 GB 硬盘一直留着，每周 {disk}", "100 GB of disk kept all the time, {disk} a week"));
+    let (size, disk) = (disk(r.disk_gb), money(lang, r.disk_week, true));
+    parts.push(say!(lang, "{size} 硬盘一直留着，每周 {disk}", "{size} of disk kept all the time, {disk} a week"));
     let bought = |used: bool, p: &Purchase| {
         let (kind, paid, date) = (kind(lang, used), money(lang, p.outlay, r.rough), month(lang, r.buy_as_of));
         let date = if r.buy_as_of.is_empty() {
@@ -440,6 +478,9 @@ fn weeks(lang: Lang, weeks: f64) -> String {
         return say!(lang, "不到一周", "less than a week");
     }
     if weeks < 78.0 {
+        if weeks.ceil() == 1.0 {
+            return say!(lang, "一周", "a week");
+        }
         let n = plain(weeks.ceil());
         return say!(lang, "{n} 周", "{n} weeks");
     }

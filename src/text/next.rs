@@ -5,7 +5,7 @@ use super::numbers::{about_hours, hours, money, whole};
 use super::{Lang, say};
 use crate::advise::{Advice, CardChoice, CardWarning, FixKind, FreeChoice, OverData, Pick, Verdict, Way, over_data};
 use crate::catalog::Catalog;
-use crate::project::{Precision, Project};
+use crate::project::{Choice, Field, Method, Objective, Precision, Project};
 
 /// What a click on the next step does.
 #[derive(Clone, Debug, PartialEq)]
@@ -61,9 +61,9 @@ pub fn next(lang: Lang, project: &Project, advice: &Advice, catalog: &Catalog) -
         Verdict::Fits { .. } => fits(lang, project, advice, catalog),
         Verdict::Tight { .. } => tight(lang, advice),
         Verdict::RunsOut { .. } | Verdict::CannotRun(_) => {
-            plan(lang, advice).unwrap_or_else(|| elsewhere(lang, advice, catalog))
+            plan(lang, advice).unwrap_or_else(|| elsewhere(lang, project, advice, catalog))
         }
-        Verdict::NoCard => elsewhere(lang, advice, catalog),
+        Verdict::NoCard => elsewhere(lang, project, advice, catalog),
     }
 }
 
@@ -142,6 +142,8 @@ fn software(lang: Lang, advice: &Advice) -> Option<String> {
 }
 
 fn fits(lang: Lang, project: &Project, advice: &Advice, catalog: &Catalog) -> Next {
+    /// Below this, a run is over before all that is around it.
+    const SHORT_HOURS: f64 = 0.17;
     /// Above this, waiting is the problem and not the memory.
     const LONG_HOURS: f64 = 24.0 * 7.0;
     let run = advice.time.map(|t| t.run.hours());
@@ -177,11 +179,23 @@ fn fits(lang: Lang, project: &Project, advice: &Advice, catalog: &Catalog) -> Ne
             "It fits, but takes {long}. Try it on a small part of the data first."
         ));
     }
+    if let Some(time) = run.filter(|_| project.objective == Objective::Sampled).map(|h| about_hours(lang, h)) {
+        return Next::say(say!(
+            lang,
+            "显存够，但时间不能当真：{time}只是更新参数，采样（每道题写几条回答）没算，往往要久好几倍。先跑 20 步掐表。",
+            "Memory is enough, but the time is not all: {time} is for the updates alone. Sampling the answers is not counted and often takes several times as long. Time 20 steps first."
+        ));
+    }
     let time = run.map(|h| about_hours(lang, h));
     let bigger =
         advice.largest_micro_batch.filter(|n| advice.room_has_use && *n >= project.micro_batch.saturating_mul(2));
     match (time, bigger) {
         (Some(t), Some(n)) => fully(lang, project, n, &t),
+        (Some(t), None) if run.is_some_and(|h| h < SHORT_HOURS) => Next::say(say!(
+            lang,
+            "直接开跑，{t}跑完；装环境、下载、每轮评估没算，这么短的活它们往往更久。",
+            "Start it: {t} to the end. Set-up, downloads and evaluation are not counted, and often take longer than so short a run."
+        )),
         (Some(t), None) => Next::say(say!(lang, "直接开跑，{t}跑完。", "Start it: {t} to the end.")),
         (None, _) => Next::say(say!(lang, "直接开跑就行。", "Just start it.")),
     }
@@ -193,10 +207,14 @@ fn fully(lang: Lang, project: &Project, largest: u64, time: &str) -> Next {
     let all = project.micro_batch.saturating_mul(project.accumulation);
     let whole = (1..=largest.min(all)).rev().find(|micro| all.is_multiple_of(*micro));
     let Some(micro_batch) = whole.filter(|micro| *micro > project.micro_batch) else {
+        // What is gained dwindles, and the learning rate has to follow: no more than a few doublings (judgement).
+        const DOUBLINGS: u32 = 3;
+        let most = largest.min(project.micro_batch.saturating_mul(1 << DOUBLINGS));
+        let batch = super::numbers::whole((1_u64 << most.max(1).ilog2()) as f64);
         return Next::say(say!(
             lang,
-            "直接开跑，{time}跑完。批大小开到 {largest} 也装得下。",
-            "Start it: {time}. Even a batch of {largest} would fit."
+            "直接开跑，{time}跑完。批大小开到 {batch} 也装得下，不过学习率要跟着调。",
+            "Start it: {time}. A batch of {batch} would fit too, but the learning rate has to follow."
         ));
     };
     let accumulation = all / micro_batch;
@@ -319,7 +337,7 @@ fn uncapital(text: &str) -> String {
 }
 
 /// Somewhere else: a free notebook, a rental, a card to buy.
-fn elsewhere(lang: Lang, advice: &Advice, catalog: &Catalog) -> Next {
+fn elsewhere(lang: Lang, project: &Project, advice: &Advice, catalog: &Catalog) -> Next {
     if let Some(free) = advice.free.iter().find(|f| f.is_enough()) {
         let (platform, limits) = (before(lang, provider(lang, free.platform)), super::free_limits(lang, free));
         return Next::say(match super::free_card(lang, free, catalog) {
@@ -339,7 +357,12 @@ fn elsewhere(lang: Lang, advice: &Advice, catalog: &Catalog) -> Next {
         let way = super::money::free_instead(lang, free, catalog);
         return Next::say(say!(lang, "先别花钱。{way}", "Spend nothing yet. {way}"));
     }
-    let usable = |c: &&CardChoice| c.fits;
+    // What is said of the budget below is the answer, where it buys nothing.
+    if advice.plans.afford.is_some_and(|afford| afford.is_too_little()) {
+        return Next::say(super::afford(lang, project, &advice.plans, catalog).unwrap_or_default());
+    }
+    let limit = project.budget.limit.unwrap_or(f64::INFINITY);
+    let usable = |c: &&CardChoice| c.fits && c.rent.and_then(|r| r.run).is_none_or(|run| run.amount <= limit);
     let to_rent = || advice.cards.iter().filter(usable).filter(|c| c.rent.is_some());
     // The one that stands among the picks below, the cheapest first; they are weighed with all that is paid for.
     let picked =
@@ -355,19 +378,20 @@ fn elsewhere(lang: Lang, advice: &Advice, catalog: &Catalog) -> Next {
         }
         let (name, who) = (card_name(lang, choice, catalog), before(lang, provider(lang, rent.provider)));
         let per_hour = money(lang, rent.per_hour, rent.rough);
+        let abroad = super::money::abroad(lang, rent.converted, rent.per_hour.currency);
         let sentence = match (rent.run, choice.time) {
             (Some(run), Some(time)) => {
                 let (run, time) = (money(lang, run, rent.rough), about_hours(lang, time.run.hours()));
                 say!(
                     lang,
-                    "先别急着买，租两小时试试：{who}的 {name}，每小时 {per_hour}；整个跑完{time}，{run}。",
-                    "Don't buy yet: two rented hours will tell you. {name} at {who}, {per_hour} an hour; {time} and {run} for the whole run."
+                    "先别急着买，租两小时试试：{who}的 {name}，每小时 {per_hour}；整个跑完{time}，{run}{abroad}。",
+                    "Don't buy yet: two rented hours will tell you. {name} at {who}, {per_hour} an hour; {time} and {run} for the whole run{abroad}."
                 )
             }
             _ => say!(
                 lang,
-                "先别急着买，租两小时试试：{who}的 {name}，每小时 {per_hour}。",
-                "Don't buy yet: two rented hours will tell you. {name} at {who}, {per_hour} an hour."
+                "先别急着买，租两小时试试：{who}的 {name}，每小时 {per_hour}{abroad}。",
+                "Don't buy yet: two rented hours will tell you. {name} at {who}, {per_hour} an hour{abroad}."
             ),
         };
         return Next { sentence, action: one_card(choice) };
@@ -379,11 +403,40 @@ fn elsewhere(lang: Lang, advice: &Advice, catalog: &Catalog) -> Next {
                 sentence: say!(lang, "换成 {name} 就装得下。", "On {name} it fits."), action: one_card(choice)
             }
         }
-        None => Next::say(say!(
+        None => none(lang, project, advice, catalog),
+    }
+}
+
+/// No card holds it as it is: the change that saves most, since there is no use in small ones.
+fn none(lang: Lang, project: &Project, advice: &Advice, catalog: &Catalog) -> Next {
+    if let Some(fix) = advice.fixes.iter().max_by_key(|fix| fix.saves) {
+        let (name, saves) = (named(lang, fix.kind), fix.saves);
+        return Next::say(say!(
             lang,
-            "哪张卡都装不下。把模型换小一档，或者改成 LoRA、QLoRA 再看。",
-            "No card holds it. Take a smaller model, or train LoRA or QLoRA adapters instead."
-        )),
+            "照现在的设置，哪张卡都装不下。先{name}（在下面点），省 {saves}，再接着改。",
+            "No card holds it as it is. First {name} (below), which saves {saves}, then go on from there."
+        ));
+    }
+    let less = less(lang, project, catalog);
+    Next::say(say!(lang, "哪张卡都装不下。{less}", "No card holds it. {less}"))
+}
+
+/// How a run takes less than any setting makes it take: adapters only where there are some, and are none yet.
+pub(super) fn less(lang: Lang, project: &Project, catalog: &Catalog) -> String {
+    let offered = crate::project::choices(Field::Method, project, catalog);
+    let has = |method: Method| offered.contains(&method.id());
+    match () {
+        () if project.method.is_adapter() || !has(Method::Lora) => {
+            say!(lang, "换小一点的模型，或者把样本改小。", "Take a smaller model, or smaller samples.")
+        }
+        () if has(Method::QLora) => {
+            say!(
+                lang,
+                "换小一点的模型，或者改成 LoRA、QLoRA。",
+                "Take a smaller model, or train LoRA or QLoRA adapters."
+            )
+        }
+        () => say!(lang, "换小一点的模型，或者改成 LoRA。", "Take a smaller model, or train LoRA adapters."),
     }
 }
 

@@ -114,6 +114,26 @@ pub fn percent(share: f64) -> String {
     format!("{}%", decimal::fixed(value, u32::from(value > 0.0 && value < 0.95)))
 }
 
+/// A price above another: `贵 40%`, `40% dearer`; from twice as much on `3.1 倍价钱`, `3.1 times the price`.
+pub fn dearer(lang: Lang, more: f64) -> String {
+    if more < 1.0 {
+        let share = percent(more);
+        return say!(lang, "贵 {share}", "{share} dearer");
+    }
+    let times = significant(more + 1.0);
+    say!(lang, "{times} 倍价钱", "{times} times the price")
+}
+
+/// A time above another: `慢 40%`, `40% slower`; from twice as long on `时间是 3.1 倍`, `3.1 times as long`.
+pub fn slower(lang: Lang, more: f64) -> String {
+    if more < 1.0 {
+        let share = percent(more);
+        return say!(lang, "慢 {share}", "{share} slower");
+    }
+    let times = significant(more + 1.0);
+    say!(lang, "时间是 {times} 倍", "{times} times as long")
+}
+
 /// An error band: `±8%`.
 pub fn band(band: f64) -> String {
     format!("±{}", percent(band))

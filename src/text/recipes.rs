@@ -19,6 +19,12 @@ pub const NONE: Message = both!(
     "There are no ready files for this model with these settings; copy the settings into your own script."
 );
 
+/// Where kohya's scripts look for pictures.
+pub const KOHYA_DATA: Message = both!(
+    "图片和同名的 .txt 说明放进 my_data/1_名字 这样的子文件夹，前面的 1 是每轮重复几次；轮数照写的算，别再加重复。",
+    "Pictures and their captions (.txt, the same name) stand in a folder such as my_data/1_style; the 1 is how often each is seen in an epoch."
+);
+
 /// The library on the tab is not the one that the figures are for.
 pub fn other(lang: Lang, library: &str) -> String {
     say!(
@@ -31,7 +37,10 @@ pub fn other(lang: Lang, library: &str) -> String {
 /// What a file is for.
 pub fn purpose(file: &str) -> Message {
     match file {
-        "run.sh" => both!("在终端里运行", "Run it in a terminal"),
+        "run.sh" => both!(
+            "在终端里运行；Windows 上用 WSL 或 Git Bash，cmd 不认行尾的反斜杠",
+            "Run it in a terminal; on Windows in WSL or Git Bash, since cmd takes no backslash at the end of a line"
+        ),
         "accelerate.yaml" => both!("accelerate 的多卡配置", "How accelerate shares the work"),
         "ds_config.json" => both!("DeepSpeed 的多卡配置", "How DeepSpeed shares the work"),
         "data.yaml" => both!("数据在哪", "Where the data is"),

@@ -24,7 +24,8 @@ pub fn of(lang: Lang, count: u32, card: &str) -> String {
 
 /// What it draws, and what that costs in a month.
 pub fn power(lang: Lang, rig: &Rig, price: Money, hours_a_week: f64) -> String {
-    let wall = whole((rig.wall_w / 10.0).round() * 10.0);
+    let ten = |watts: f64| whole((watts / 10.0).round() * 10.0);
+    let (wall, average) = (ten(rig.wall_w), ten(rig.month_kwh * 1000.0 / 720.0));
     let kwh = whole(rig.month_kwh.round());
     let all = money(lang, Money { amount: rig.month_kwh * price.amount, ..price }, false);
     // A month of thirty days holds 720 hours.
@@ -33,8 +34,8 @@ pub fn power(lang: Lang, rig: &Rig, price: Money, hours_a_week: f64) -> String {
     let rate = money(lang, price, false);
     say!(
         lang,
-        "满载从墙上取 {wall} W。日夜不停一个月 {kwh} 度电，{all}；每周用 {week} 小时，一个月 {some}（每度 {rate}）。",
-        "It draws {wall} W from the wall under load. Day and night that is {kwh} kWh a month, {all}; at {week} hours a week {some} a month ({rate} a kWh)."
+        "满载时从墙上最多取 {wall} W（选电源和插座按它），训练时平均 {average} W。日夜不停一个月 {kwh} 度电，{all}；每周用 {week} 小时，一个月 {some}（每度 {rate}）。",
+        "It draws up to {wall} W from the wall, for which supply and socket are sized, and {average} W on average in training. Day and night that is {kwh} kWh a month, {all}; at {week} hours a week {some} a month ({rate} a kWh)."
     )
 }
 
@@ -77,6 +78,25 @@ pub fn check(lang: Lang, check: &Check) -> Option<(&'static str, String)> {
                 "A 16-pin cable (12VHPWR or 12V-2x6) for each card, {cables} in all, from an ATX 3 supply; push it home, no sharp bends."
             ),
         ),
+        Check::EightPin { each, cables } => (
+            both!("供电线", "Cables"),
+            say!(
+                lang,
+                "每张卡至少 {each} 根 8 针线，一共 {cables} 根：一个口一根，别用一分二的转接。接口数看卡的说明。",
+                "At least {each} cables with 8 pins for each card, {cables} in all: one for each socket, no splitters. The card's manual tells how many sockets it has."
+            ),
+        ),
+        Check::Bridge { gb_s } => {
+            let rate = plain(*gb_s);
+            (
+                both!("卡间通信", "Between cards"),
+                say!(
+                    lang,
+                    "有 NVLink 接口：加一条桥（按两卡的槽距买），两张卡直连 {rate} GB/s；不加也能跑，走 PCIe。",
+                    "They have NVLink: a bridge of the right spacing joins two of them at {rate} GB/s. Without it they talk over PCIe."
+                ),
+            )
+        }
         // Circuits are told together.
         Check::Wall(_) => return None,
         Check::NoCircuit => (
@@ -224,8 +244,12 @@ pub fn circuits(lang: Lang, rig: &Rig, here: &[Circuit]) -> Option<String> {
 pub const fn not_at_home(why: NotAtHome) -> Message {
     match why {
         NotAtHome::Module => both!(
-            "这是焊在服务器上的模组，不单卖，家里也放不了：租。",
-            "This is a module of a server: it is not sold on its own and stands in no home. Rent."
+            "这是服务器上的模组，要连整台服务器一起买，家里也放不了：租。",
+            "This is a module of a server: it is bought with the whole machine and stands in no home. Rent."
+        ),
+        NotAtHome::Laptop => both!(
+            "笔记本的显卡不单卖，没有整机可装。用原装的电源适配器，垫高散热，开性能模式；不够用就租。",
+            "A laptop's card is not sold on its own: there is no machine to build. Run it on its own power adapter, raised for air, in performance mode; where that is not enough, rent."
         ),
         NotAtHome::WholeComputer => both!(
             "这种卡和电脑是一体的，一台里只有一张，没法自己凑几张：要更多就租。",
@@ -254,7 +278,7 @@ pub fn rent_first(lang: Lang) -> String {
 pub fn no_rent(lang: Lang) -> String {
     say!(
         lang,
-        "这张卡没有可比的租价或零售价；先租别的卡把流程跑通，再决定买不买。",
-        "There is no rental or retail price to compare for this card; get the run working on a rented one before you buy."
+        "这张卡的租价和零售价不全，算不出用多少小时买才划算；先租别的卡把流程跑通，再决定买不买。",
+        "Its rental and retail prices are not both known, so nobody can say from when on buying pays; get the run working on another rented card before you buy."
     )
 }

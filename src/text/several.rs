@@ -232,8 +232,8 @@ pub fn reason(lang: Lang, reason: &Reason) -> String {
             if *times < 1.005 {
                 return say!(lang, "{without}：一样快，但余量更少。", "{without}: as fast, with less to spare.");
             }
-            let slower = percent(times - 1.0);
-            say!(lang, "{without}：慢 {slower}。", "{without}: {slower} slower.")
+            let slower = super::numbers::slower(lang, times - 1.0);
+            say!(lang, "{without}：{slower}。", "{without}: {slower}.")
         }
     }
 }

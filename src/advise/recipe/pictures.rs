@@ -249,7 +249,15 @@ pub(super) fn kohya(job: &Job<'_>) -> Option<Recipe> {
             .option("model_prediction_type", "raw");
     }
     if job.adapts() {
-        command.option("network_module", adapter).option("network_dim", p.lora.rank);
+        // Unasked, alpha is 1, and adapters of a higher rank hardly learn; as large as the rank, it scales by one.
+        command
+            .option("network_module", adapter)
+            .option("network_dim", p.lora.rank)
+            .option("network_alpha", p.lora.rank);
+    }
+    if script != "fine_tune.py" {
+        // Unasked, captions are looked for in files that end in `.caption`.
+        command.option("caption_extension", ".txt");
     }
     if script == "fine_tune.py" {
         // The pictures' captions, as `merge_captions_to_metadata.py` writes them.

@@ -46,6 +46,9 @@ pub(super) fn trainer(job: &Job<'_>) -> Recipe {
     if job.four_bit() {
         names.push("BitsAndBytesConfig");
     }
+    if unpacks(job) {
+        names.push("Mxfp4Config");
+    }
     if scratch {
         names.push("AutoConfig");
     }
@@ -75,6 +78,11 @@ pub(super) fn trainer(job: &Job<'_>) -> Recipe {
         .line("Trainer(model=model, args=args, train_dataset=rows, data_collator=collator).train()")
         .line("model.save_pretrained(\"out\")");
     out.file("train.py")
+}
+
+/// Whether weights that are published in 4 bit are brought to 16 as they are loaded, so that they can be trained.
+fn unpacks(job: &Job<'_>) -> bool {
+    job.model.is_in_four_bit() && !job.four_bit() && job.project.method != Method::Scratch
 }
 
 fn arguments(job: &Job<'_>, out: &mut Lines) {
@@ -119,6 +127,8 @@ fn model(job: &Job<'_>, class: &str, scratch: bool, out: &mut Lines) {
         out.line(")");
     }
     let attention = match p.attention {
+        // Its sinks are in no fused kernel of PyTorch's (`GptOssPreTrainedModel`: `_supports_sdpa` is false).
+        _ if job.model.is_in_four_bit() => "eager",
         Attention::Eager | Attention::Math => "eager",
         Attention::Flash => "flash_attention_2",
         Attention::Auto | Attention::Efficient => "sdpa",
@@ -132,6 +142,9 @@ fn model(job: &Job<'_>, class: &str, scratch: bool, out: &mut Lines) {
     out.line(format!("    dtype=torch.{},", job.weights())).line(format!("    attn_implementation=\"{attention}\","));
     if job.four_bit() {
         out.line("    quantization_config=quantization,");
+    }
+    if unpacks(job) {
+        out.line("    quantization_config=Mxfp4Config(dequantize=True),");
     }
     out.line(")");
 }
@@ -171,7 +184,7 @@ pub(super) fn unsloth(job: &Job<'_>) -> Option<Recipe> {
     let (config, trainer) = match p.objective {
         Objective::Likelihood => ("SFTConfig", "SFTTrainer"),
         Objective::Preference => ("DPOConfig", "DPOTrainer"),
-        Objective::PreferenceWithoutReference => return None,
+        Objective::PreferenceWithoutReference | Objective::Sampled => return None,
     };
     // The file is one process on one card.
     if job.cards() > 1 {

@@ -106,7 +106,7 @@ pub(super) fn llama_factory(job: &Job<'_>) -> Recipe {
         out.pair("quantization_bit", 4).pair("quantization_method", "bnb").pair("double_quantization", true);
     }
     match p.objective {
-        Objective::Likelihood => {}
+        Objective::Likelihood | Objective::Sampled => {}
         Objective::Preference => {
             out.pair("pref_loss", "sigmoid");
         }
@@ -147,7 +147,7 @@ pub(super) fn axolotl(job: &Job<'_>) -> Recipe {
     let mut out = Lines::default();
     out.pair("base_model", job.repository());
     match p.objective {
-        Objective::Likelihood => {}
+        Objective::Likelihood | Objective::Sampled => {}
         Objective::Preference => {
             out.pair("rl", "dpo");
         }

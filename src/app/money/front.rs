@@ -51,7 +51,7 @@ fn draw(page: Page, lang: Lang, plans: &Plans) -> AnyView {
         .map(|(pick, d)| {
             let side = if d.x > 60.0 { "label left" } else { "label" };
             view! {
-                <span class=side style=place(d.x, d.y)>{text::pick(pick).text(lang)}</span>
+                <span class=side style=place(d.x, d.y)>{text::pick_of(pick, plans).text(lang)}</span>
             }
             .into_any()
         })

@@ -32,7 +32,7 @@ pub(super) fn Money() -> AnyView {
     });
     let afford = words(move || {
         let lang = page.lang.get();
-        let said = plans.with(|p| page.project.with(|project| text::afford(lang, &project.budget, p, page.catalog)));
+        let said = plans.with(|p| page.project.with(|project| text::afford(lang, project, p, page.catalog)));
         said.unwrap_or_else(|| labels::BUDGET_ASK.text(lang).to_string())
     });
     let also = words(move || {
@@ -96,7 +96,7 @@ fn picked(page: Page, lang: Lang, pick: Pick, plan: &Plan, plans: &Plans) -> Any
     let old = page.old_price(lang, plan.as_of);
     view! {
         <li data-testid=format!("pick-{}", pick_id(pick))>
-            <span class="pick">{text::pick(pick).text(lang)}</span>
+            <span class="pick">{text::pick_of(pick, plans).text(lang)}</span>
             <b class="name">{text::plan_card(lang, plan, page.catalog)}</b>
             <span class="way">{text::plan_way(lang, plan)}</span>
             <span class="figures">

@@ -117,7 +117,7 @@ fn window(grammar: &str, sequence: f64) -> f64 {
 }
 
 fn run(project: &Project, s: &Shape, flash: bool) -> Workload {
-    let sequences = project.micro_batch as f64 * if project.objective == Objective::Likelihood { 1.0 } else { 2.0 };
+    let sequences = project.micro_batch as f64 * if project.objective.compares() { 2.0 } else { 1.0 };
     let sequence = project.sequence.max(1) as f64;
     let tokens = sequences * sequence;
 
