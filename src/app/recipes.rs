@@ -1,7 +1,7 @@
 //! Files ready to run, for each library that trains such a model.
 
 use super::fold::fold;
-use super::live::{click, part, words};
+use super::live::{click, part, when, words};
 use super::page::{Page, page};
 use super::share::{copy_button, download};
 use crate::advise::recipe::{Recipe, libraries, recipes};
