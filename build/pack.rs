@@ -22,8 +22,8 @@ pub(crate) enum Cells {
 }
 
 /// Columns that the page does not read; with the sources a quarter of the tables as they are packed.
-pub(crate) const NOT_ON_THE_PAGE: [&str; 8] =
-    ["release", "licence", "rates_note", "price_note", "vcpus", "ram_gib", "idle_limit_min", "latent_channels"];
+pub(crate) const NOT_ON_THE_PAGE: [&str; 7] =
+    ["licence", "rates_note", "price_note", "vcpus", "ram_gib", "idle_limit_min", "latent_channels"];
 
 impl Cells {
     /// What is written for a cell.
@@ -37,6 +37,8 @@ impl Cells {
                     None => String::new(),
                 }
             }
+            // The year tells which of two models is older.
+            (Self::OfThePage, "release") => value.get(..4).unwrap_or_default().to_owned(),
             (Self::OfThePage, field) if NOT_ON_THE_PAGE.contains(&field) => String::new(),
             _ => value,
         }
