@@ -164,6 +164,26 @@ async fn a_card_is_found_by_typing() {
     assert!(page.text("error-gpu").contains("没有找到"), "{}", page.text("error-gpu"));
 }
 
+/// A row of the list is worked out with as much less accumulation as there are more cards, and choosing it takes that along.
+#[wasm_bindgen_test]
+async fn a_chosen_row_keeps_its_promise() {
+    let page = Opened::new();
+    settle().await;
+    page.type_into("preset", "全参数微调（7B）");
+    settle().await;
+    page.click("option-llm-7b-full");
+    settle().await;
+    page.type_into("gpu", "4090");
+    settle().await;
+    page.click("option-rtx-4090");
+    settle().await;
+    assert!(page.text("card-rtx-4090-8").contains("装得下"), "{}", page.text("card-rtx-4090-8"));
+    page.click("choose-rtx-4090-8");
+    settle().await;
+    assert!(page.text("answer-head").starts_with("装得下"), "{}", page.text("answer-head"));
+    assert!(page.text("card-rtx-4090-8").contains("已选"), "{}", page.text("card-rtx-4090-8"));
+}
+
 #[wasm_bindgen_test]
 async fn only_what_matters_is_asked() {
     let page = Opened::new();
