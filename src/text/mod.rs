@@ -15,12 +15,14 @@ pub mod featured;
 mod fields;
 mod fixes;
 pub mod labels;
+mod less;
 pub mod measured;
 mod memory;
 mod money;
 mod names;
 mod next;
 pub mod numbers;
+mod offers;
 mod oom;
 pub mod recipes;
 pub mod rig;
@@ -37,14 +39,15 @@ pub use choices::choice;
 pub use compare::{Line, growth, side_lines, why_not};
 pub use fields::{error, field, hint, unit};
 pub use fixes::{fix, fix_detail, gain, more_fixes, pace, risk};
+use less::less;
 pub use memory::{method_note, moment, part, part_detail, timeline_summary, why};
 pub use money::{
-    OLD_PRICE, afford, break_even, curve_alt, curve_terms, front_alt, old_price, one_project, pick_of, pick_reason,
-    plan_card, plan_cost, plan_detail, plan_way, step_up, two_years, usual_price,
+    OLD_PRICE, afford, break_even, curve_alt, curve_terms, front_alt, old_price, one_project, pick_reason, plan_card,
+    plan_cost, plan_detail, plan_way, step_up, two_years, usual_price,
 };
 pub use names::{card as card_called, model as model_called, says_no_gpu};
-use next::less;
 pub use next::{Action, Next, next};
+pub use offers::pick_of;
 pub use oom::{out_of_memory, out_of_memory_intro};
 
 /// A language of the page.

@@ -2,11 +2,12 @@
 
 use super::names::{between, provider};
 use super::numbers::{about, about_hours, before_word, hours, money, month, percent, plain};
+use super::offers::{abroad, disk};
 use super::{Lang, Message, both, say};
 use crate::advise::{Afford, FreeInstead, LeftOut, Pick, Plan, Plans, Purchase, RentOrBuy, StepUp, Way};
 use crate::catalog::Catalog;
 use crate::project::Project;
-use crate::units::{Currency, Date, Money};
+use crate::units::{Date, Money};
 
 /// A price older than this is marked.
 const OLD_DAYS: i64 = 90;
@@ -108,28 +109,6 @@ pub fn plan_detail(lang: Lang, plan: &Plan) -> String {
                 "{paid} at first, still worth {worth} after a year{date}"
             )
         }
-    }
-}
-
-/// A size of a disk: `100 GB`, `2.7 TB`.
-fn disk(gb: f64) -> String {
-    if gb >= 1000.0 { format!("{} TB", crate::units::significant(gb / 1000.0)) } else { format!("{} GB", plain(gb)) }
-}
-
-/// What an offer in another currency asks for.
-pub(super) fn abroad(lang: Lang, converted: bool, currency: Currency) -> &'static str {
-    match currency {
-        _ if !converted => "",
-        Currency::Cny => both!("，要境外账号、用外币付", ", with an account and money from abroad").text(lang),
-        Currency::Usd => both!("，要境内账号、用人民币付", ", with an account in China, paid in yuan").text(lang),
-    }
-}
-
-/// What a pick is called; where something costs still less, it is not called the cheapest.
-pub fn pick_of(pick: Pick, plans: &Plans) -> Message {
-    match pick {
-        Pick::Cheapest if plans.cheaper.is_some() || plans.left_out.is_some() => both!("省钱", "Low cost"),
-        _ => super::pick(pick),
     }
 }
 

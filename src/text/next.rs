@@ -5,7 +5,7 @@ use super::numbers::{about_hours, hours, money, whole};
 use super::{Lang, say};
 use crate::advise::{Advice, CardChoice, CardWarning, FixKind, FreeChoice, OverData, Pick, Verdict, Way, over_data};
 use crate::catalog::Catalog;
-use crate::project::{Choice, Field, Method, Objective, Precision, Project};
+use crate::project::{Objective, Precision, Project};
 
 /// What a click on the next step does.
 #[derive(Clone, Debug, PartialEq)]
@@ -44,7 +44,7 @@ pub struct Next {
 }
 
 impl Next {
-    fn say(sentence: String) -> Self {
+    pub(super) fn say(sentence: String) -> Self {
         Self { sentence, action: Action::None }
     }
 }
@@ -378,7 +378,7 @@ fn elsewhere(lang: Lang, project: &Project, advice: &Advice, catalog: &Catalog) 
         }
         let (name, who) = (card_name(lang, choice, catalog), before(lang, provider(lang, rent.provider)));
         let per_hour = money(lang, rent.per_hour, rent.rough);
-        let abroad = super::money::abroad(lang, rent.converted, rent.per_hour.currency);
+        let abroad = super::offers::abroad(lang, rent.converted, rent.per_hour.currency);
         let sentence = match (rent.run, choice.time) {
             (Some(run), Some(time)) => {
                 let (run, time) = (money(lang, run, rent.rough), about_hours(lang, time.run.hours()));
@@ -403,40 +403,7 @@ fn elsewhere(lang: Lang, project: &Project, advice: &Advice, catalog: &Catalog) 
                 sentence: say!(lang, "换成 {name} 就装得下。", "On {name} it fits."), action: one_card(choice)
             }
         }
-        None => none(lang, project, advice, catalog),
-    }
-}
-
-/// No card holds it as it is: the change that saves most, since there is no use in small ones.
-fn none(lang: Lang, project: &Project, advice: &Advice, catalog: &Catalog) -> Next {
-    if let Some(fix) = advice.fixes.iter().max_by_key(|fix| fix.saves) {
-        let (name, saves) = (named(lang, fix.kind), fix.saves);
-        return Next::say(say!(
-            lang,
-            "照现在的设置，哪张卡都装不下。先{name}（在下面点），省 {saves}，再接着改。",
-            "No card holds it as it is. First {name} (below), which saves {saves}, then go on from there."
-        ));
-    }
-    let less = less(lang, project, catalog);
-    Next::say(say!(lang, "哪张卡都装不下。{less}", "No card holds it. {less}"))
-}
-
-/// How a run takes less than any setting makes it take: adapters only where there are some, and are none yet.
-pub(super) fn less(lang: Lang, project: &Project, catalog: &Catalog) -> String {
-    let offered = crate::project::choices(Field::Method, project, catalog);
-    let has = |method: Method| offered.contains(&method.id());
-    match () {
-        () if project.method.is_adapter() || !has(Method::Lora) => {
-            say!(lang, "换小一点的模型，或者把样本改小。", "Take a smaller model, or smaller samples.")
-        }
-        () if has(Method::QLora) => {
-            say!(
-                lang,
-                "换小一点的模型，或者改成 LoRA、QLoRA。",
-                "Take a smaller model, or train LoRA or QLoRA adapters."
-            )
-        }
-        () => say!(lang, "换小一点的模型，或者改成 LoRA。", "Take a smaller model, or train LoRA adapters."),
+        None => super::less::nowhere(lang, project, advice, catalog),
     }
 }
 
