@@ -99,13 +99,14 @@ fn judged(lang: Lang, project: &Project, advice: &Advice, catalog: &Catalog) -> 
         }
         Verdict::CannotRun(bar) => {
             let name = card.clone().unwrap_or_default();
+            let beside = super::names::between(lang, &name);
             let why = match bar {
                 CardBar::NoPyTorch => {
                     say!(lang, "PyTorch 不支持 {name}。", "PyTorch does not run on {name}.")
                 }
                 CardBar::NoQuantization => say!(
                     lang,
-                    "这个项目要用 bitsandbytes 的 4 bit 或 8 bit 内核，它没有 {name} 的版本。",
+                    "这个项目要用 bitsandbytes 的 4 bit 或 8 bit 内核，它没有{beside}的版本。",
                     "This project needs the 4-bit or 8-bit kernels of bitsandbytes, and there are none for the {name}."
                 ),
                 CardBar::TreesNeedCuda => say!(

@@ -16,6 +16,7 @@ pub fn why_not(lang: Lang, gpu: &Gpu, reasons: &[Against], catalog: &Catalog) ->
 }
 
 fn against(lang: Lang, name: &str, reason: &Against, catalog: &Catalog) -> String {
+    let beside = super::names::between(lang, name);
     let card = |p: &Plan| format!("{}{}", plan_card(lang, p, catalog), lang.pick("（", " ("));
     let full = |p: &Plan| {
         let (card, way, close) = (card(p), plan_way(lang, p), lang.pick("）", ")"));
@@ -27,7 +28,7 @@ fn against(lang: Lang, name: &str, reason: &Against, catalog: &Catalog) -> Strin
         }
         Against::CannotRun(CardBar::NoQuantization) => say!(
             lang,
-            "这个项目要用 bitsandbytes 的 4 bit 或 8 bit 内核，它没有 {name} 的版本。",
+            "这个项目要用 bitsandbytes 的 4 bit 或 8 bit 内核，它没有{beside}的版本。",
             "This project needs the 4-bit or 8-bit kernels of bitsandbytes, and there are none for the {name}."
         ),
         Against::CannotRun(CardBar::TreesNeedCuda) => say!(

@@ -30,7 +30,7 @@ pub fn fix(lang: Lang, kind: FixKind) -> String {
         }
         FixKind::Optimizer8bit => say!(lang, "换成 8 bit AdamW", "Use 8-bit AdamW"),
         FixKind::PagedOptimizer => {
-            say!(lang, "8 bit AdamW，状态可换到内存", "Use 8-bit AdamW, paged to main memory")
+            say!(lang, "换成 8 bit AdamW，状态可换到内存", "Use 8-bit AdamW, paged to main memory")
         }
         FixKind::Freeze { share } => {
             let share = percent(share);
