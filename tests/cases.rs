@@ -322,7 +322,7 @@ fn the_verdict_shown_is_the_verdict_scored() {
 /// Rows of quality A and B by how far off they are: the mean error, in percent, and how many are off by more than a
 /// quarter. A median does not see a few that go astray.
 fn astray<'a>(rows: impl Iterator<Item = &'a Scored>) -> (f64, usize) {
-    let errors: Vec<f64> = rows.filter(|s| s.case.quality != Quality::C).filter_map(|s| s.error()).collect();
+    let errors: Vec<f64> = rows.filter(|s| s.case.quality != Quality::C).filter_map(Scored::error).collect();
     let mean = errors.iter().map(|e| e.abs()).sum::<f64>() / errors.len() as f64;
     (mean, errors.iter().filter(|e| e.abs() > 25.0).count())
 }
@@ -356,7 +356,7 @@ fn few_measured_runs_go_astray() {
 #[test]
 fn few_speeds_go_astray() {
     let speeds = performance::score(&Table::read(SPEEDS).0, &Catalog::bundled());
-    let errors: Vec<f64> = speeds.iter().filter_map(|s| s.error()).map(f64::abs).collect();
+    let errors: Vec<f64> = speeds.iter().filter_map(performance::Speed::error).map(f64::abs).collect();
     let mean = errors.iter().sum::<f64>() / errors.len() as f64;
     let far = errors.iter().filter(|e| **e > 40.0).count();
     println!("speeds: mean error {mean:.2} %, {far} off by more than 40 %");

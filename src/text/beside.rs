@@ -24,7 +24,7 @@ pub fn beside_afford(lang: Lang, plans: &Plans, catalog: &Catalog) -> String {
     });
     let said: Vec<String> = [nearly, purchase].into_iter().flatten().collect();
     let space = lang.pick("", " ");
-    said.into_iter().map(|sentence| format!("{space}{sentence}")).collect()
+    said.into_iter().flat_map(|sentence| [space.to_owned(), sentence]).collect()
 }
 
 /// Why the person's own cards stand beside the picks.

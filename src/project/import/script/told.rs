@@ -133,7 +133,8 @@ impl<'a> Told<'a> {
                 _ => return false,
             },
             Says::DoubleQuantization => self.double |= on == Some(true),
-            Says::Fp8Base if on == Some(true) => self.set(Field::Base, "fp8", setting),
+            // ai-toolkit's `qtype` is `qfloat8` unless another is named (`ModelConfig`).
+            Says::Fp8Base | Says::Quantized if on == Some(true) => self.set(Field::Base, "fp8", setting),
             Says::Bf16 if small == "auto" || on == Some(true) => self.half = Some(("amp-bf16", from())),
             Says::Fp16 if on == Some(true) => self.half = Some(("amp-fp16", from())),
             Says::Amp => self.half = Some((if on == Some(false) { "fp32" } else { "amp-fp16" }, from())),
@@ -273,8 +274,6 @@ impl<'a> Told<'a> {
                 Some(id) => self.set(Field::Base, id, setting),
                 None => return small == "no_change",
             },
-            // Its `qtype` is `qfloat8` unless another is named (ai-toolkit `ModelConfig`).
-            Says::Quantized if on == Some(true) => self.set(Field::Base, "fp8", setting),
             Says::Video => return small.contains("2v-") && self.video(&small, from()),
             Says::Recipe => return self.recipe(value, from()),
             Says::CardList => {

@@ -12,7 +12,7 @@ const SCRIPTS: &[(&str, &str)] = &[
     ("flux_train", "flux.1-dev"),
 ];
 
-/// Places of OpenMMLab's files of settings.
+/// Places of `OpenMMLab`'s files of settings.
 const CONFIGS: [&str; 2] = ["_base_/models/", "configs/"];
 
 impl Told<'_> {
@@ -70,7 +70,7 @@ impl Told<'_> {
         }
     }
 
-    /// Models that a script is made for, by its name, and OpenMMLab's by the names of their files.
+    /// Models that a script is made for, by its name, and `OpenMMLab`'s by the names of their files.
     pub(in crate::project::import::script) fn names_in_files(&mut self, text: &Text) {
         for place in CONFIGS {
             let mut from = 0;
