@@ -12,7 +12,7 @@ fn project(model: &str, method: Method) -> Project {
     Project { model: model.into(), method, ..Project::default() }
 }
 
-/// `6 N + 12 L H Q T` operations a token (PaLM, appendix B), of which causal attention needs half of the second part. With
+/// `6 N + 12 L H Q T` operations a token (`PaLM`, appendix B), of which causal attention needs half of the second part. With
 /// adapters the frozen weights get no gradient: `4 N`.
 #[test]
 fn training_takes_six_operations_a_weight_and_token() {

@@ -41,7 +41,7 @@ mod tests {
 
     fn of(samples: u64, micro_batch: u64, accumulation: u64, count: u32) -> Option<OverData> {
         let hardware = Hardware { count, ..Hardware::default() };
-        over_data(&Project { samples, micro_batch, accumulation, hardware, ..Project::default() })
+        over_data(&Project { micro_batch, accumulation, samples, hardware, ..Project::default() })
     }
 
     #[test]

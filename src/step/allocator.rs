@@ -26,45 +26,47 @@ struct Block {
     next: u32,
     small: bool,
     free: bool,
+    /// When it came to be: of blocks of one size the older is taken.
+    born: u32,
 }
 
-/// Free blocks, the smallest first; there are few, so that they lie in a row.
+/// Free blocks by size and age, the smallest and oldest first; there are few, so that they lie in a row.
 #[derive(Default)]
 struct Free {
-    sizes: Vec<u64>,
+    sizes: Vec<(u64, u32)>,
     ids: Vec<u32>,
 }
 
 impl Free {
-    fn place(&self, size: u64) -> usize {
-        self.sizes.partition_point(|other| *other < size)
+    fn place(&self, size: u64, born: u32) -> usize {
+        self.sizes.partition_point(|other| *other < (size, born))
     }
 
-    fn has(&self, size: u64) -> bool {
-        self.sizes.last().is_some_and(|largest| *largest >= size)
+    /// Size of the smallest block that `size` fits into.
+    fn smallest(&self, size: u64) -> Option<u64> {
+        self.sizes.get(self.place(size, 0)).map(|(size, _)| *size)
     }
 
     /// The smallest block that `size` fits into.
     fn take(&mut self, size: u64) -> Option<u32> {
-        let at = self.place(size);
+        let at = self.place(size, 0);
         (at < self.sizes.len()).then(|| {
             self.sizes.remove(at);
             self.ids.remove(at)
         })
     }
 
-    fn insert(&mut self, size: u64, id: u32) {
-        let at = self.place(size);
-        self.sizes.insert(at, size);
+    fn insert(&mut self, block: &Block, id: u32) {
+        let at = self.place(block.size, block.born);
+        self.sizes.insert(at, (block.size, block.born));
         self.ids.insert(at, id);
     }
 
-    fn remove(&mut self, size: u64, id: u32) {
-        let from = self.place(size);
-        let found = self.ids.get(from..).and_then(|ids| ids.iter().position(|other| *other == id));
-        if let Some(offset) = found {
-            self.sizes.remove(from + offset);
-            self.ids.remove(from + offset);
+    fn remove(&mut self, block: &Block) {
+        let at = self.place(block.size, block.born);
+        if self.sizes.get(at) == Some(&(block.size, block.born)) {
+            self.sizes.remove(at);
+            self.ids.remove(at);
         }
     }
 }
@@ -84,6 +86,8 @@ pub struct Allocator {
     capacity: Option<u64>,
     failed: bool,
     blocks: Vec<Block>,
+    /// Blocks that there were.
+    born: u32,
     /// Places of blocks that are no more.
     unused: Vec<u32>,
     free: Free,
@@ -113,7 +117,8 @@ impl Allocator {
     }
 
     fn block(&mut self, size: u64, previous: u32, next: u32, small: bool) -> u32 {
-        let block = Block { size, previous, next, small, free: false };
+        self.born += 1;
+        let block = Block { size, previous, next, small, free: false, born: self.born };
         if let Some(id) = self.unused.pop() {
             self.blocks[id as usize] = block;
             return id;
@@ -153,7 +158,7 @@ impl Allocator {
             self.blocks[at].next = remainder;
             self.blocks[at].size = size;
             self.blocks[remainder as usize].free = true;
-            self.free.insert(rest, remainder);
+            self.free.insert(&self.blocks[remainder as usize], remainder);
         }
         self.use_more(self.blocks[at].size);
         id
@@ -184,13 +189,13 @@ impl Allocator {
     /// Gives back every large segment of which nothing is in use (`release_cached_blocks`).
     fn flush(&mut self) {
         let (sizes, ids) = (std::mem::take(&mut self.free.sizes), std::mem::take(&mut self.free.ids));
-        for (size, id) in sizes.into_iter().zip(ids) {
+        for (key, id) in sizes.into_iter().zip(ids) {
             let block = self.blocks[id as usize];
             if block.previous == NONE && block.next == NONE {
                 self.unused.push(id);
-                self.large -= size;
+                self.large -= block.size;
             } else {
-                self.free.sizes.push(size);
+                self.free.sizes.push(key);
                 self.free.ids.push(id);
             }
         }
@@ -208,7 +213,7 @@ impl Allocator {
         let next = block.next;
         if next != NONE && self.blocks[next as usize].free {
             let after = self.blocks[next as usize];
-            self.free.remove(after.size, next);
+            self.free.remove(&after);
             self.unused.push(next);
             self.blocks[at].size += after.size;
             self.blocks[at].next = after.next;
@@ -220,18 +225,18 @@ impl Allocator {
         if previous != NONE && self.blocks[previous as usize].free {
             let here = self.blocks[at];
             let before = self.blocks[previous as usize];
-            self.free.remove(before.size, previous);
+            self.free.remove(&before);
             self.unused.push(id);
             self.blocks[previous as usize].size += here.size;
             self.blocks[previous as usize].next = here.next;
             if here.next != NONE {
                 self.blocks[here.next as usize].previous = previous;
             }
-            self.free.insert(self.blocks[previous as usize].size, previous);
+            self.free.insert(&self.blocks[previous as usize], previous);
             return;
         }
         self.blocks[at].free = true;
-        self.free.insert(self.blocks[at].size, id);
+        self.free.insert(&self.blocks[at], id);
     }
 
     /// Memory that stays for good: weights, optimizer state.
@@ -286,9 +291,12 @@ impl Observer for Allocator {
 
     fn scratch(&mut self, bytes: u64) {
         let size = round(bytes.max(1));
-        if size > SMALL && self.free.has(size) {
-            // It leaves everything as it was.
-            self.live_peak = self.live_peak.max(self.live + size);
+        if size > SMALL
+            && let Some(whole) = self.free.smallest(size)
+        {
+            // It leaves everything as it was. What is too little to be cut off is in use with it.
+            let used = if whole - size > SMALL { size } else { whole };
+            self.live_peak = self.live_peak.max(self.live + used);
             return;
         }
         let id = self.take(bytes);
