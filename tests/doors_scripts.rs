@@ -262,7 +262,7 @@ trainer = SFTTrainer(args = TrainingArguments(per_device_train_batch_size = 2, g
     (
         "yolo detect train data=coco128.yaml model=yolo11n.pt epochs=100 imgsz=640 batch=32 device=0,1",
         // Its batch is that of all cards: `self.batch_size // max(self.world_size, 1)` of its trainer.
-        "framework=ultralytics model=yolo11n epochs=100 side=640 batch=16 count=2 precision=amp-fp16",
+        "framework=ultralytics model=yolo11n epochs=100 side=640 batch=16 count=2 accumulation=2 precision=amp-fp16",
     ),
     // ultralytics in Python, all by default
     (
@@ -414,6 +414,14 @@ fn a_sentence_is_read() {
             "have=rtx-4090 model=llama-3.1-8b method=lora batch=2",
         ),
         ("显存不够怎么办？我有一张 4090。", "have=rtx-4090"),
+        (
+            "I have two RTX 3090s and want to do full fine-tuning of Llama-3.1-8B",
+            "have=rtx-3090 count=2 model=llama-3.1-8b method=full",
+        ),
+        (
+            "两张4090，微调 Qwen3-8B，LoRA，batch 4，长度 4096，预算 500 元",
+            "have=rtx-4090 count=2 model=qwen3-8b method=lora batch=4 seq=4096 budget=500",
+        ),
         ("RX 7900 XTX 能训练 whisper-small 吗", "have=rx-7900-xtx model=whisper-small"),
         ("two T4 on Kaggle, qwen2.5-1.5b full fine-tuning", "have=t4 model=qwen2.5-1.5b method=full"),
         ("RTX 4060 Ti 16GB 能不能跑 SDXL LoRA，分辨率 1024", "have=rtx-4060-ti-16gb method=lora side=1024"),

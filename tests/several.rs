@@ -162,6 +162,26 @@ fn main_memory_under_a_pipeline_takes_its_time_and_leaves_gradients() {
     assert!(slow > quick + 5.0, "{slow} {quick}");
 }
 
+/// Cards that a model is cut over see the same samples: on others the effective batch stays what it is.
+#[test]
+fn a_cut_model_keeps_its_batch_on_other_cards() {
+    let catalog = Catalog::bundled();
+    let mut project = Project { accumulation: 128, framework: Framework::Megatron, ..on("l40s", 16, Method::Full) };
+    (project.hardware.sharding, project.optimizer) = (Sharding::Zero1, Optimizer::AdamW);
+    project.hardware.parallel = Parallel { tensor: 4, pipeline: 2, ..Parallel::default() };
+    let advice = advise(&project, &catalog).unwrap();
+    for card in &advice.cards {
+        let cut = project.hardware.parallel.on(card.count);
+        let samples = card.accumulation * u64::from(cut.data(card.count));
+        assert!(
+            (256 - 128..=256).contains(&samples) || card.accumulation == 1,
+            "{} x {}: {samples}",
+            card.count,
+            card.gpu
+        );
+    }
+}
+
 /// The fullest stage of a pipeline cannot hold less than the stages do on average: of models whose first layers have no
 /// experts the first stage is a light one.
 #[test]

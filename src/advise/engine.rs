@@ -4,7 +4,7 @@
 use crate::catalog::{Catalog, Gpu};
 use crate::estimate::time::{Workload, has_flash};
 use crate::estimate::{CARDS_PER_MACHINE, CannotEstimate, MemoryEstimate, TimeEstimate, Walks, is_language, overhead};
-use crate::project::{Project, Sharding};
+use crate::project::{Parallel, Project, Sharding};
 use crate::units::Bytes;
 use std::cell::RefCell;
 
@@ -295,9 +295,11 @@ impl<'a> Memo<'a> {
 /// Micro-batches in a step on `count` cards, so that the effective batch stays as it is. Once there is nothing left to
 /// accumulate, more cards make it grow.
 pub(super) fn accumulation(project: &Project, count: u32) -> u64 {
-    let times = u64::from(count.max(1));
-    let all = project.accumulation.saturating_mul(u64::from(project.hardware.count.max(1)));
-    (all / times).max(1)
+    let cut = project.hardware.parallel;
+    // Cards that a model is cut over see the same samples.
+    let copies = |cut: Parallel, count: u32| u64::from(cut.data(count.max(1)));
+    let all = project.accumulation.saturating_mul(copies(cut, project.hardware.count));
+    (all / copies(cut.on(count), count)).max(1)
 }
 
 /// The project on other cards. No screen hangs on a rented or new card.

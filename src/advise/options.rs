@@ -166,7 +166,7 @@ const OPTIONS: &[(Framework, &[(Knob, &str)])] = &[
             (Knob::Lora, "FastLanguageModel.get_peft_model(...)"),
             (Knob::QLora, "load_in_4bit=True"),
             (Knob::Length, "max_seq_length={length}"),
-            (Knob::Library, "from unsloth import FastLanguageModel"),
+            (Knob::Library, "FastLanguageModel.from_pretrained"),
         ],
     ),
     // ms-swift, command-line parameters.

@@ -26,6 +26,32 @@ const NUMBERS: &[(&str, Field)] = &[
     ("分辨率", Field::ImageSide),
     ("resolution", Field::ImageSide),
     ("rank", Field::LoraRank),
+    ("预算", Field::BudgetLimit),
+    ("budget", Field::BudgetLimit),
+];
+
+/// Words for several cards.
+const COUNTS: &[(&str, &str)] = &[
+    ("两张", "2"),
+    ("双卡", "2"),
+    ("三张", "3"),
+    ("四张", "4"),
+    ("八张", "8"),
+    ("2张", "2"),
+    ("2 张", "2"),
+    ("4张", "4"),
+    ("4 张", "4"),
+    ("8张", "8"),
+    ("8 张", "8"),
+    ("two ", "2"),
+    ("four ", "4"),
+    ("eight ", "8"),
+    ("2x ", "2"),
+    ("4x ", "4"),
+    ("8x ", "8"),
+    ("2 x ", "2"),
+    ("4 x ", "4"),
+    ("8 x ", "8"),
 ];
 
 /// Words for what is trained.
@@ -68,6 +94,11 @@ pub fn read(text: &Text, hints: Hints<'_>, reading: &mut Reading) {
     }
     if reading.found.is_empty() {
         return;
+    }
+    if reading.value(Field::Gpu).is_some()
+        && let Some((word, count)) = COUNTS.iter().find(|(word, _)| small.contains(word))
+    {
+        reading.add(Field::Count, *count, Basis::Implied, from(word));
     }
     if let Some((word, method)) = METHODS.iter().find(|(word, _)| small.contains(word)) {
         reading.add(Field::Method, *method, Basis::Implied, from(word));
@@ -131,6 +162,8 @@ fn card<'a>(name: &str, hints: Hints<'a>, left: &mut usize) -> Option<&'a str> {
         return None;
     }
     *left = left.saturating_sub(1);
+    // `RTX 3090s`
+    let name = name.strip_suffix('s').filter(|n| n.ends_with(|c: char| c.is_ascii_digit())).unwrap_or(name);
     let name = if number { format!("rtx {name}") } else { name.to_owned() };
     hints.catalog.resolve_gpu(&name).map(|gpu| gpu.id)
 }

@@ -72,6 +72,12 @@ impl Told<'_> {
                 *value = (whole / cards).max(1).to_string();
             }
         }
+        // It gathers up to 64 pictures before it updates (`nbs` of ultralytics/cfg/default.yaml).
+        if self.library == Some(Framework::Ultralytics) {
+            let batch = number(self, Field::MicroBatch).unwrap_or(16).max(1).saturating_mul(cards);
+            let gathered = ((64 + batch / 2) / batch).max(1);
+            self.put(Field::Accumulation, gathered.to_string(), Piece::default());
+        }
         if let Some((global, from)) = self.global_batch.take() {
             let cut = |field| number(self, field).unwrap_or(1).max(1);
             let copies = (cards / (cut(Field::Tensor) * cut(Field::Pipeline) * cut(Field::Context)).max(1)).max(1);
