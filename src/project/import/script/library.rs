@@ -81,10 +81,15 @@ const WORDS: &[(&str, Framework)] = &[
     ("import torch", Framework::Pytorch),
 ];
 
+/// Bytes that are looked through.
+pub(super) const LONGEST: usize = 256 << 10;
+
 /// The library, and where it shows.
 pub(super) fn find(text: &Text) -> Option<(Framework, Piece)> {
+    // No script is longer than this; a log or a table may be.
+    let beginning = text.window(0, LONGEST).1;
     WORDS.iter().find_map(|(word, framework)| {
-        let at = text.small().find(word)?;
+        let at = beginning.find(word)?;
         Some((*framework, text.piece_at(at)))
     })
 }

@@ -1,5 +1,6 @@
 //! Which model a script is about.
 
+use super::super::library::LONGEST;
 use super::super::words::model;
 use super::{MOST_LOOKUPS, Told};
 use crate::project::import::{Piece, Text};
@@ -72,11 +73,12 @@ impl Told<'_> {
 
     /// Models that a script is made for, by its name, and `OpenMMLab`'s by the names of their files.
     pub(in crate::project::import::script) fn names_in_files(&mut self, text: &Text) {
+        let beginning = text.window(0, LONGEST).1;
         for place in CONFIGS {
             let mut from = 0;
             while self.model.is_none()
                 && self.lookups < MOST_LOOKUPS
-                && let Some(found) = text.small().get(from..).and_then(|rest| rest.find(place))
+                && let Some(found) = beginning.get(from..).and_then(|rest| rest.find(place))
             {
                 from += found + place.len();
                 let (behind, _) = text.window(from, 200);
@@ -91,7 +93,7 @@ impl Told<'_> {
         }
         if self.model.is_none()
             && let Some((at, model)) =
-                SCRIPTS.iter().find_map(|(word, id)| Some((text.small().find(word)?, self.catalog.model(id)?)))
+                SCRIPTS.iter().find_map(|(word, id)| Some((beginning.find(word)?, self.catalog.model(id)?)))
         {
             self.model = Some((model, text.piece_at(at)));
         }
