@@ -55,7 +55,7 @@ pub fn run(Asked { sample, seed }: Asked) -> Outcome<ExitCode> {
     let listed = output(&mut list).ok_or("cargo-mutants lists no changes.")?;
     let file = home.join("list.json");
     fs::write(&file, listed).map_err(cannot)?;
-    say(&format!("{sample} changes, drawn with the dice at {seed}; about ten minutes on two cores"));
+    say(&format!("{sample} changes, drawn with the dice at {seed}; half an hour and more on two quiet cores"));
     let mut judge = cargo();
     judge.args(["run", "--quiet", "--package", "mutants", "--"]).arg(shell::root()).arg(home.join("tree"));
     judge.arg(&file).args([sample.to_string(), seed.to_string()]).stderr(std::process::Stdio::inherit());

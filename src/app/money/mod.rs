@@ -74,18 +74,26 @@ const fn pick_id(pick: Pick) -> &'static str {
     }
 }
 
-/// The person's own cards, where no pick names them.
-fn at_home(page: Page, lang: Lang, own: &AtHome) -> AnyView {
-    let plan = &own.plan;
+/// Which card, in which way, for how much and how long.
+fn what(page: Page, lang: Lang, plan: &Plan) -> AnyView {
     view! {
-        <li data-testid="pick-own">
-            <span class="pick">{labels::AT_HOME.text(lang)}</span>
             <b class="name">{text::plan_card(lang, plan, page.catalog)}</b>
             <span class="way">{text::plan_way(lang, plan)}</span>
             <span class="figures">
                 <b>{text::plan_cost(lang, plan)}</b>
                 <span>{numbers::hours(lang, plan.wait)}</span>
             </span>
+    }
+    .into_any()
+}
+
+/// The person's own cards, where no pick names them.
+fn at_home(page: Page, lang: Lang, own: &AtHome) -> AnyView {
+    let plan = &own.plan;
+    view! {
+        <li data-testid="pick-own">
+            <span class="pick">{labels::AT_HOME.text(lang)}</span>
+            {what(page, lang, plan)}
             <span class="reason">{text::at_home(lang, own)}</span>
         </li>
     }
@@ -97,12 +105,7 @@ fn picked(page: Page, lang: Lang, pick: Pick, plan: &Plan, plans: &Plans) -> Any
     view! {
         <li data-testid=format!("pick-{}", pick_id(pick))>
             <span class="pick">{text::pick_of(pick, plans).text(lang)}</span>
-            <b class="name">{text::plan_card(lang, plan, page.catalog)}</b>
-            <span class="way">{text::plan_way(lang, plan)}</span>
-            <span class="figures">
-                <b>{text::plan_cost(lang, plan)}</b>
-                <span>{numbers::hours(lang, plan.wait)}</span>
-            </span>
+            {what(page, lang, plan)}
             <span class="reason">{text::pick_reason(lang, pick, plan, plans, page.catalog)}</span>
             <span class="detail">{text::plan_detail(lang, plan)}{old}</span>
         </li>
