@@ -117,6 +117,13 @@ fn size(dice: &mut Dice) -> u64 {
     size.max(MIB + 1)
 }
 
+/// Frees any of what is alive, in both.
+fn free_one(alive: &mut Vec<u32>, simulated: &mut Allocator, plain: &mut Plain, dice: &mut Dice) {
+    let storage = alive.swap_remove(dice.below(alive.len()));
+    simulated.free(storage);
+    plain.give(storage);
+}
+
 #[test]
 fn it_does_what_a_plain_one_does() {
     let mut dice = Dice(41);
@@ -138,9 +145,7 @@ fn it_does_what_a_plain_one_does() {
                     alive.push(storage);
                 }
             } else {
-                let storage = alive.swap_remove(dice.below(alive.len()));
-                simulated.free(storage);
-                plain.give(storage);
+                free_one(&mut alive, &mut simulated, &mut plain, &mut dice);
             }
             let told = (simulated.peak(), simulated.live_peak(), simulated.failed());
             assert_eq!(told, (plain.peak, plain.live_peak, plain.failed), "round {round}, storage {storage}");
@@ -163,9 +168,7 @@ fn small_blocks_take_no_less_than_their_sum() {
                 plain.take(storage, bytes);
                 alive.push(storage);
             } else {
-                let storage = alive.swap_remove(dice.below(alive.len()));
-                simulated.free(storage);
-                plain.give(storage);
+                free_one(&mut alive, &mut simulated, &mut plain, &mut dice);
             }
             assert_eq!(simulated.live_peak(), plain.live_peak, "round {round}, storage {storage}");
             let sum = plain.live_peak.div_ceil(2 * MIB) * 2 * MIB;

@@ -2,6 +2,9 @@
 //! expectations were written from what is known of these trainings, not from our output: each has its reason beside it.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod desk;
+
+use desk::on;
 use enough_gpu::advise::{Advice, FixKind, QualityRisk, Verdict, advise, over_data};
 use enough_gpu::catalog::{Architecture, Catalog, Domain};
 use enough_gpu::project::{BaseFormat, Method, Project};
@@ -78,15 +81,6 @@ fn kind(advice: &Advice) -> Say {
         Verdict::RunsOut { .. } => Out,
         Verdict::NoCard | Verdict::CannotRun(_) => NoCard,
     }
-}
-
-fn on(preset: &str, gpu: &str, count: u32, catalog: &Catalog) -> Project {
-    let preset = catalog.preset(preset).unwrap_or_else(|| panic!("no preset {preset}"));
-    let mut project = Project::from_preset(preset, catalog);
-    project.hardware.gpu = gpu.to_string();
-    project.hardware.no_gpu = gpu.is_empty();
-    project.hardware.count = count;
-    project
 }
 
 fn check(language: bool) {

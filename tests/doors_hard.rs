@@ -2,22 +2,15 @@
 #![cfg(not(target_arch = "wasm32"))]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod dice;
+
+use dice::Dice;
 use enough_gpu::catalog::Catalog;
 use enough_gpu::estimate;
 use enough_gpu::project::Project;
 use enough_gpu::project::import::{Hints, read, read_file};
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};
-
-/// A small generator of numbers (Knuth's MMIX constants): the same cases in every run.
-struct Dice(u64);
-
-impl Dice {
-    fn below(&mut self, end: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) as usize % end.max(1)
-    }
-}
 
 const PIECES: &[&str] = &[
     "{",

@@ -1,21 +1,15 @@
 //! One computation behind everything: what the headline says, the next step, the tables and the picks agree.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod desk;
+
+use desk::on;
 use enough_gpu::advise::moves::moves;
 use enough_gpu::advise::{Advice, FixKind, Verdict, advise};
 use enough_gpu::catalog::Catalog;
 use enough_gpu::project::{Framework, LossKernel, Project};
 use enough_gpu::text::{Action, Lang, answer, out_of_memory_intro};
 use enough_gpu::units::Bytes;
-
-/// A preset on so many of a card.
-fn on(preset: &str, gpu: &str, count: u32, catalog: &Catalog) -> Project {
-    let mut project = Project::from_preset(catalog.preset(preset).unwrap(), catalog);
-    project.hardware.gpu = gpu.to_string();
-    project.hardware.no_gpu = gpu.is_empty();
-    project.hardware.count = count;
-    project
-}
 
 fn is_short(advice: &Advice) -> bool {
     matches!(advice.verdict, Verdict::RunsOut { .. } | Verdict::Tight { .. })

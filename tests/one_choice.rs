@@ -2,21 +2,13 @@
 //! page, the person's own is among the ways, and what is said of buying is about cards on which the run goes.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod desk;
+
+use desk::in_yuan as on;
 use enough_gpu::advise::{Pick, Verdict, Way, advise, on_choice, owned_count, rent_or_buy, usual_purchase};
 use enough_gpu::catalog::Catalog;
 use enough_gpu::project::{Project, Sharding};
 use enough_gpu::text::{Lang, beside_afford, step_up};
-use enough_gpu::units::Currency;
-
-/// A preset on so many of a card, with prices in yuan.
-fn on(preset: &str, gpu: &str, count: u32, catalog: &Catalog) -> Project {
-    let mut project = Project::from_preset(catalog.preset(preset).unwrap(), catalog);
-    project.hardware.gpu = gpu.to_string();
-    project.hardware.no_gpu = gpu.is_empty();
-    project.hardware.count = count;
-    project.budget.currency = Currency::Cny;
-    project
-}
 
 const CASES: [(&str, &str, u32); 12] = [
     ("llm-7b-full", "rtx-4090", 1),

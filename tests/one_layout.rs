@@ -2,23 +2,16 @@
 //! compare with, growth that stays with cards that still hold it, and a first try that is possible.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod desk;
+
+use desk::in_yuan as on;
 use enough_gpu::advise::plan::{Choice, Reason, safe_plan, samples_per_step};
 use enough_gpu::advise::several::{laid_out, several};
 use enough_gpu::advise::{FixKind, Verdict, advise, growth};
 use enough_gpu::catalog::Catalog;
 use enough_gpu::estimate::gathers_whole_gradients;
-use enough_gpu::project::{Checkpointing, Project, Sharding};
+use enough_gpu::project::{Checkpointing, Sharding};
 use enough_gpu::text::{self, Lang, answer, several as say};
-use enough_gpu::units::Currency;
-
-fn on(preset: &str, gpu: &str, count: u32, catalog: &Catalog) -> Project {
-    let mut project = Project::from_preset(catalog.preset(preset).unwrap(), catalog);
-    project.hardware.gpu = gpu.to_string();
-    project.hardware.no_gpu = gpu.is_empty();
-    project.hardware.count = count;
-    project.budget.currency = Currency::Cny;
-    project
-}
 
 /// FSDP keeps whole gradients on every card while it accumulates: that is said, and one click ends it.
 #[test]

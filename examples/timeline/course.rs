@@ -145,19 +145,6 @@ fn parts(live: &Live, result: &StepResult, config: &StepConfig) -> [u64; 7] {
     parts
 }
 
-/// Class of a part in the pictures.
-fn class(part: Part) -> &'static str {
-    match part {
-        Part::Weights => "weights",
-        Part::Gradients => "gradients",
-        Part::Optimizer => "optimizer",
-        Part::Activations => "activations",
-        Part::Logits => "logits",
-        Part::Temporaries => "temporaries",
-        Part::Overhead => "overhead",
-    }
-}
-
 const LEFT: f64 = 56.0;
 const WIDTH: f64 = 880.0;
 const TOP: f64 = 40.0;
@@ -232,7 +219,7 @@ impl Course {
                 let mut points = along(&ceiling);
                 points.extend(along(&floor).into_iter().rev());
                 let points: Vec<String> = points.iter().map(|(x, y)| format!("{x:.1},{y:.1}")).collect();
-                let _ = writeln!(body, "<polygon class=\"{}\" points=\"{}\"/>", class(part), points.join(" "));
+                let _ = writeln!(body, "<polygon class=\"{}\" points=\"{}\"/>", part.id(), points.join(" "));
             }
             floor = ceiling;
         }
@@ -248,7 +235,7 @@ impl Course {
             if x + width > LEFT + WIDTH {
                 (x, y) = (LEFT, y + 22.0);
             }
-            body += &svg::rectangle(class(part), x, y, 12.0, 12.0);
+            body += &svg::rectangle(part.id(), x, y, 12.0, 12.0);
             body += &svg::text(x + 17.0, y + 11.0, "", &words);
             x += width;
         }

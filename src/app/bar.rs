@@ -9,19 +9,6 @@ use crate::text::{self, Lang, labels, numbers};
 use crate::units::Bytes;
 use leptos::prelude::*;
 
-/// The id of a part, as it stands in classes.
-pub(super) const fn part_id(part: Part) -> &'static str {
-    match part {
-        Part::Weights => "weights",
-        Part::Gradients => "gradients",
-        Part::Optimizer => "optimizer",
-        Part::Activations => "activations",
-        Part::Logits => "logits",
-        Part::Temporaries => "temporaries",
-        Part::Overhead => "overhead",
-    }
-}
-
 /// Where the memory goes, as a picture and as a table.
 #[component]
 pub(super) fn MemoryBar() -> AnyView {
@@ -44,7 +31,7 @@ fn picture(page: Page, memory: &MemoryEstimate, capacity: Option<Bytes>) -> AnyV
         .segments
         .iter()
         .map(|s| {
-            view! { <rect class=format!("part {}", part_id(s.part)) x=tenths(s.x) y="0" width=tenths(s.width) height="28" /> }
+            view! { <rect class=format!("part {}", s.part.id()) x=tenths(s.x) y="0" width=tenths(s.width) height="28" /> }
                 .into_any()
         })
         .collect();
@@ -93,7 +80,7 @@ fn table(lang: Lang, memory: &MemoryEstimate) -> AnyView {
         .filter(|part| memory.part(*part) > Bytes::ZERO)
         .map(|part| {
             let bytes = memory.part(part);
-            let id = part_id(part);
+            let id = part.id();
             view! {
                 <tr data-testid=format!("part-{id}")>
                     <th scope="row">

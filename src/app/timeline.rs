@@ -1,6 +1,5 @@
 //! The course of one training step.
 
-use super::bar::part_id;
 use super::geometry::{HEIGHT, WIDTH, percent, tenths, timeline};
 use super::live::{part, when};
 use super::page::{Page, page};
@@ -54,7 +53,7 @@ fn picture(page: Page, advice: &Advice, points: &[TimelinePoint]) -> AnyView {
         .areas
         .iter()
         .map(|(part, points)| {
-            view! { <polygon class=format!("part {}", part_id(*part)) points=points.clone() /> }.into_any()
+            view! { <polygon class=format!("part {}", part.id()) points=points.clone() /> }.into_any()
         })
         .collect();
     let bounds: Vec<AnyView> = drawn

@@ -63,6 +63,33 @@ pub struct LanguageModel {
 }
 
 impl LanguageModel {
+    /// A decoder of Llama's kind without layers: what a description of a model starts from.
+    pub const BLANK: Self = Self {
+        kind: LanguageKind::Decoder,
+        family: "Llama 3",
+        params_active: 0,
+        layers: 0,
+        hidden: 0,
+        intermediate: 0,
+        heads: 0,
+        kv_heads: 0,
+        head_dim: 0,
+        vocab: 0,
+        tied_embeddings: false,
+        gated: true,
+        norm: "rmsnorm",
+        attention: "full",
+        moe_experts: 0,
+        moe_active: 0,
+        moe_shared: 0,
+        moe_intermediate: 0,
+        dense_layers_first: "",
+        max_context: 0,
+        bias: "no",
+        positional: "rope",
+        extras: "",
+    };
+
     /// The `norm` column, parsed.
     pub fn norms(&self) -> Result<Norms, UnknownWord> {
         Norms::parse(self.norm)

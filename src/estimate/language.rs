@@ -1,12 +1,11 @@
 //! Language models: the step run symbolically.
 
-use super::{
-    CannotEstimate, EstimateMethod, MemoryEstimate, Moment, Part, Resolved, TimelinePoint, layout, overhead, stack,
-};
+use super::course::{Course, moment};
+use super::{CannotEstimate, EstimateMethod, MemoryEstimate, Part, Resolved, TimelinePoint, layout, overhead, stack};
 use crate::catalog::{Gpu, LanguageKind, LanguageModel};
 use crate::network::{self, Program, Weight};
 use crate::project::{Field, Framework, LanguageTask, Objective, Offload, Project, Runtime, Sharding};
-use crate::step::{self, Category, Live, Observer, Phase, Stage, StepConfig, StepResult, Task, Walk};
+use crate::step::{self, Category, Live, Stage, StepConfig, StepResult, Task, Walk};
 use crate::units::{Bytes, GIB};
 
 mod held;
@@ -76,7 +75,7 @@ pub fn timeline(
     let deep = program.groups.iter().map(|g| g.repeat).sum::<u64>() > DEEPEST;
     let walk = if deep { Walk::Ends } else { Walk::Full };
     let result = step::run_observed(&program, &plan.config, walk, &mut course);
-    course.points(project, &plan, &result, points)
+    course.points(points, |live| plan.on_card(project, &result, live).parts)
 }
 
 /// The model as the project's library writes it.
@@ -327,46 +326,5 @@ const fn band(project: &Project, cards: u64) -> f64 {
         (Runtime::One | Runtime::LateOne | Runtime::LastOne, _) | (_, Framework::Torchtune) => 0.15,
         // Fewer than ten rows each: the 124 rows of all libraries together.
         _ => 0.14,
-    }
-}
-
-const fn moment(phase: Phase) -> Moment {
-    match phase {
-        Phase::Forward => Moment::Forward,
-        Phase::Loss => Moment::Loss,
-        Phase::Backward => Moment::Backward,
-        Phase::Optimizer => Moment::Optimizer,
-    }
-}
-
-/// Writes down the course of a step.
-#[derive(Default)]
-struct Course {
-    ticks: Vec<(Phase, Live)>,
-}
-
-impl Observer for Course {
-    fn tick(&mut self, phase: Phase, live: &Live, scratch: u64) {
-        let mut live = *live;
-        live[Category::Temporaries as usize] += scratch;
-        self.ticks.push((phase, live));
-    }
-}
-
-impl Course {
-    /// The highest tick of each stretch, so that no peak is lost.
-    fn points(&self, project: &Project, plan: &Plan, r: &StepResult, points: usize) -> Vec<TimelinePoint> {
-        let stretch = self.ticks.len().div_ceil(points.max(1)).max(1);
-        let total = |l: &Live| l.iter().sum::<u64>();
-        let count = self.ticks.len().max(1) as f64;
-        self.ticks
-            .chunks(stretch)
-            .enumerate()
-            .filter_map(|(k, chunk)| {
-                let (phase, live) = chunk.iter().max_by_key(|(_, live)| total(live))?;
-                let parts = plan.on_card(project, r, live).parts;
-                Some(TimelinePoint { moment: moment(*phase), at: (k * stretch) as f64 / count, parts })
-            })
-            .collect()
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! [`memory`] and [`time`] are pure functions of the project, the card and the catalog.
 
+mod course;
 pub mod language;
 mod layout;
 pub mod measured;
@@ -47,6 +48,19 @@ impl Part {
         Self::Temporaries,
         Self::Overhead,
     ];
+
+    /// The stable id, as it stands in classes of pictures.
+    pub const fn id(self) -> &'static str {
+        match self {
+            Self::Weights => "weights",
+            Self::Gradients => "gradients",
+            Self::Optimizer => "optimizer",
+            Self::Activations => "activations",
+            Self::Logits => "logits",
+            Self::Temporaries => "temporaries",
+            Self::Overhead => "overhead",
+        }
+    }
 }
 
 /// When in the step something happens.

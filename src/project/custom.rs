@@ -2,7 +2,7 @@
 //! what a printed summary says of it.
 
 use super::Project;
-use crate::catalog::{Catalog, LanguageKind, LanguageModel};
+use crate::catalog::{Catalog, LanguageModel};
 use serde::{Deserialize, Serialize};
 
 /// A language model given by its numbers, as in a `config.json`.
@@ -58,34 +58,8 @@ impl CustomModel {
     /// The architecture it states; what no number says is taken from the model that it is like.
     pub fn architecture(&self, catalog: &Catalog) -> LanguageModel {
         let clip = |n: u64| u32::try_from(n).unwrap_or(u32::MAX);
-        let base = match catalog.model(&self.like).and_then(|m| m.language()) {
-            Some(like) => like.clone(),
-            None => LanguageModel {
-                kind: LanguageKind::Decoder,
-                family: "Llama 3",
-                params_active: 0,
-                layers: 0,
-                hidden: 0,
-                intermediate: 0,
-                heads: 0,
-                kv_heads: 0,
-                head_dim: 0,
-                vocab: 0,
-                tied_embeddings: false,
-                gated: true,
-                norm: "rmsnorm",
-                attention: "full",
-                moe_experts: 0,
-                moe_active: 0,
-                moe_shared: 0,
-                moe_intermediate: 0,
-                dense_layers_first: "",
-                max_context: 0,
-                bias: "no",
-                positional: "rope",
-                extras: "",
-            },
-        };
+        let like = catalog.model(&self.like).and_then(|m| m.language());
+        let base = like.cloned().unwrap_or(LanguageModel::BLANK);
         let head_dim = if self.head_dim > 0 { self.head_dim } else { self.hidden / self.heads.max(1) };
         let expert_width = if self.expert_width > 0 { self.expert_width } else { self.intermediate };
         let routed = |n: u32| if self.experts > 0 { n } else { 0 };

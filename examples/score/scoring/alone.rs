@@ -3,7 +3,7 @@
 use super::case::{Reason, Subject};
 use super::table::Row;
 use super::{sizes, words};
-use enough_gpu::catalog::{LanguageKind, LanguageModel};
+use enough_gpu::catalog::LanguageModel;
 use enough_gpu::estimate::stack::Stack;
 use enough_gpu::project::Checkpointing;
 use enough_gpu::project::{BaseFormat, LossKernel};
@@ -22,10 +22,8 @@ pub(super) fn loss_head(row: &Row<'_>) -> Result<Subject, Reason> {
     let vocab = after("vocab").ok_or(Reason::Missing("vocabulary"))?;
     let hidden = after("hidden").unwrap_or(WIDTH);
     let model = LanguageModel {
-        kind: LanguageKind::Decoder,
         family: "loss head",
         params_active: u64::from(vocab) * u64::from(hidden),
-        layers: 0,
         hidden,
         intermediate: hidden,
         heads: 1,
@@ -34,17 +32,8 @@ pub(super) fn loss_head(row: &Row<'_>) -> Result<Subject, Reason> {
         vocab,
         tied_embeddings: true,
         gated: false,
-        norm: "rmsnorm",
-        attention: "full",
-        moe_experts: 0,
-        moe_active: 0,
-        moe_shared: 0,
-        moe_intermediate: 0,
-        dense_layers_first: "",
-        max_context: 0,
-        bias: "no",
-        positional: "rope",
         extras: "no-final-norm",
+        ..LanguageModel::BLANK
     };
     let config = StepConfig {
         trained: Trained::All,

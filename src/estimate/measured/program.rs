@@ -1,9 +1,8 @@
 //! Models that are written as programs: the step is run symbolically, as for language models.
 
 use crate::catalog::{Architecture, Gpu, Model, Vendor};
-use crate::estimate::{
-    CannotEstimate, EstimateMethod, MemoryEstimate, Moment, Part, Resolved, TimelinePoint, overhead, stack,
-};
+use crate::estimate::course::{Course, moment};
+use crate::estimate::{CannotEstimate, EstimateMethod, MemoryEstimate, Part, Resolved, TimelinePoint, overhead, stack};
 use crate::network::Program;
 use crate::network::diffusion::{Latents, diffusion};
 use crate::network::speech::{Sound, speech};
@@ -11,7 +10,7 @@ use crate::network::vision::{Pictures, vision};
 use crate::project::{
     Checkpointing, Framework, Method, Offload, Optimizer, Precision, Project, Sharding, TextEncoders,
 };
-use crate::step::{self, Category, Code, Live, Observer, Phase, Shards, StepConfig, StepResult, Task, Walk, Walked};
+use crate::step::{self, Category, Code, Live, Shards, StepConfig, StepResult, Task, Walk, Walked};
 use crate::units::{Bytes, GIB};
 use std::cell::{OnceCell, RefCell};
 use std::rc::Rc;
@@ -263,19 +262,7 @@ impl Planned {
     pub(super) fn timeline(&self, project: &Project, points: usize) -> Vec<TimelinePoint> {
         let mut course = Course::default();
         let r = step::run_observed(self.program(), &self.config, Walk::Full, &mut course);
-        let stretch = course.ticks.len().div_ceil(points.max(1)).max(1);
-        let total = |l: &Live| l.iter().sum::<u64>();
-        let count = course.ticks.len().max(1) as f64;
-        course
-            .ticks
-            .chunks(stretch)
-            .enumerate()
-            .filter_map(|(k, chunk)| {
-                let (phase, live) = chunk.iter().max_by_key(|(_, live)| total(live))?;
-                let (parts, _) = self.on_card(project, &r, live);
-                Some(TimelinePoint { moment: moment(*phase), at: (k * stretch) as f64 / count, parts })
-            })
-            .collect()
+        course.points(points, |live| self.on_card(project, &r, live).0)
     }
 
     /// Operations of forward, for all samples of the micro-batch.
@@ -335,27 +322,4 @@ fn transforms_convolutions(project: &Project, config: &StepConfig, gpu: Option<&
     let old = gpu.is_some_and(|g| g.vendor == Vendor::Nvidia && g.compute_capability.is_some_and(|c| c < 8.0));
     let wide = config.autocast.is_none() && !config.weights.is_half();
     old && wide && project.precision == Precision::Fp32
-}
-
-/// Writes down the course of a step.
-#[derive(Default)]
-struct Course {
-    ticks: Vec<(Phase, Live)>,
-}
-
-impl Observer for Course {
-    fn tick(&mut self, phase: Phase, live: &Live, scratch: u64) {
-        let mut live = *live;
-        live[Category::Temporaries as usize] += scratch;
-        self.ticks.push((phase, live));
-    }
-}
-
-const fn moment(phase: Phase) -> Moment {
-    match phase {
-        Phase::Forward => Moment::Forward,
-        Phase::Loss => Moment::Loss,
-        Phase::Backward => Moment::Backward,
-        Phase::Optimizer => Moment::Optimizer,
-    }
 }
