@@ -352,7 +352,7 @@ fn elsewhere(terms: &Terms<'_>, gpu: &Gpu, choice: &CardChoice, foreign: bool, a
 }
 
 /// The plans that no other beats in both time and money, the cheapest first.
-fn front(all: &[Plan]) -> Vec<Plan> {
+pub(super) fn front(all: &[Plan]) -> Vec<Plan> {
     let mut sorted: Vec<&Plan> = all.iter().collect();
     sort(&mut sorted, |a, b| a.cost.amount.total_cmp(&b.cost.amount).then(a.wait.total_cmp(&b.wait)));
     let mut soonest = f64::INFINITY;
@@ -367,7 +367,7 @@ fn front(all: &[Plan]) -> Vec<Plan> {
 }
 
 /// The soonest end for the money; of several about as soon, the cheapest.
-fn afford(all: &[Plan], limit: f64) -> Option<Afford> {
+pub(super) fn afford(all: &[Plan], limit: f64) -> Option<Afford> {
     let within = || all.iter().filter(|p| p.outlay.amount <= limit);
     let shortest = within().map(|p| p.wait).fold(f64::INFINITY, f64::min);
     let soonest = within()
@@ -436,7 +436,7 @@ fn trouble(plan: &Plan, catalog: &Catalog) -> f64 {
 
 /// The next faster plan of the front, and what it costs more. A bill for power is no price that a rent could be so many
 /// per cent above.
-fn step_up(from: Plan, front: &[Plan]) -> Option<StepUp> {
+pub(super) fn step_up(from: Plan, front: &[Plan]) -> Option<StepUp> {
     // As cheap and sooner, but more trouble: that is no price for the time.
     let dearer = |p: &Plan| p.cost.amount > from.cost.amount * AS_CHEAP_AS;
     let to = *front.iter().find(|p| p.wait < from.wait * A_STEP && dearer(p))?;

@@ -14,22 +14,27 @@ const FILES: [&str; 5] = ["src/units.rs", "src/units/**", "src/step/**", "src/es
 const SAMPLE: u64 = 400;
 const SEED: u64 = 20_261_130;
 
+/// Time after which no more are tried, where none is given: a day.
+const MINUTES: u64 = 1440;
+
 /// How many changes, and which dice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Asked {
     sample: u64,
     seed: u64,
+    minutes: u64,
 }
 
-/// Reads `--sample N` and `--seed N`.
+/// Reads `--sample N`, `--seed N` and `--minutes N`.
 pub fn asked(mut options: &[&str]) -> Outcome<Asked> {
-    let mut asked = Asked { sample: SAMPLE, seed: SEED };
+    let mut asked = Asked { sample: SAMPLE, seed: SEED, minutes: MINUTES };
     while let [name, value, rest @ ..] = options {
         let number = value.replace(['_', ','], "").parse();
         let number = number.map_err(|_| format!("`{value}` is no number. Say: cargo xtask mutants --sample 400"))?;
         match *name {
             "--sample" => asked.sample = number,
             "--seed" => asked.seed = number,
+            "--minutes" => asked.minutes = number,
             _ => return Err(usage()),
         }
         options = rest;
@@ -38,11 +43,11 @@ pub fn asked(mut options: &[&str]) -> Outcome<Asked> {
 }
 
 fn usage() -> String {
-    "say: cargo xtask mutants, or cargo xtask mutants --sample 400 --seed 1".to_owned()
+    "say: cargo xtask mutants, or cargo xtask mutants --sample 400 --seed 1 --minutes 60".to_owned()
 }
 
 /// Lists the changes, tries those drawn, and writes what came of it into `docs/mutation.md`.
-pub fn run(Asked { sample, seed }: Asked) -> Outcome<ExitCode> {
+pub fn run(Asked { sample, seed, minutes }: Asked) -> Outcome<ExitCode> {
     let home = shell::root().join("target/mutants");
     let cannot = |error: std::io::Error| format!("{} cannot be written: {error}.", home.display());
     fs::create_dir_all(&home).map_err(cannot)?;
@@ -58,7 +63,7 @@ pub fn run(Asked { sample, seed }: Asked) -> Outcome<ExitCode> {
     say(&format!("{sample} changes, drawn with the dice at {seed}; half an hour and more on two quiet cores"));
     let mut judge = cargo();
     judge.args(["run", "--quiet", "--package", "mutants", "--"]).arg(shell::root()).arg(home.join("tree"));
-    judge.arg(&file).args([sample.to_string(), seed.to_string()]).stderr(std::process::Stdio::inherit());
+    judge.arg(&file).args([sample, seed, minutes].map(|n| n.to_string())).stderr(std::process::Stdio::inherit());
     let told = judge.output().map_err(|error| format!("the mutation tests could not be started: {error}."))?;
     if !told.status.success() {
         return Err("the mutation tests did not come to an end; their own words are above.".to_owned());
@@ -77,12 +82,12 @@ pub fn run(Asked { sample, seed }: Asked) -> Outcome<ExitCode> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Asked, SEED, asked};
+    use super::{Asked, MINUTES, SEED, asked};
 
     #[test]
     fn options_are_read() {
-        assert_eq!(asked(&["--sample", "1_000"]), Ok(Asked { sample: 1000, seed: SEED }));
-        assert_eq!(asked(&["--seed", "3", "--sample", "9"]), Ok(Asked { sample: 9, seed: 3 }));
+        assert_eq!(asked(&["--sample", "1_000"]), Ok(Asked { sample: 1000, seed: SEED, minutes: MINUTES }));
+        assert_eq!(asked(&["--seed", "3", "--sample", "9", "--minutes", "5"]), Ok(Asked { sample: 9, seed: 3, minutes: 5 }));
         assert!(asked(&["--sample"]).is_err() && asked(&["--sample", "x"]).is_err());
     }
 }

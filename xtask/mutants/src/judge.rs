@@ -27,8 +27,11 @@ pub enum Fate {
     Unseen,
 }
 
-/// Tests that take longer over the unchanged code are stopped: they are taken to come by every change, and judge last.
+/// Tests that take longer over the unchanged code judge last.
 const SLOW: Duration = Duration::from_secs(4);
+
+/// Tests that take longer than this are stopped: they are taken to come by every change.
+const ENDLESS: Duration = Duration::from_secs(100);
 
 /// Longest time that the quick tests of a change take together.
 const QUICK: Duration = Duration::from_secs(6);
@@ -55,7 +58,7 @@ impl<'a> Judge<'a> {
             let mut test = command(program, folder, &[name]);
             let test = test.env("MUTANTS_NOTED", &noted).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
             let mut test = test.map_err(|error| format!("{name} does not start: {error}."))?;
-            let (fine, took) = ended(&mut test, SLOW);
+            let (fine, took) = ended(&mut test, ENDLESS);
             let seen = match fine {
                 Some(true) => {
                     let seen = fs::read_to_string(&noted).unwrap_or_default();

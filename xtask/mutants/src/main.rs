@@ -12,6 +12,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::Path;
 use std::process::ExitCode;
+use std::time::{Duration, Instant};
 use tree::Tree;
 
 fn main() -> ExitCode {
@@ -27,33 +28,40 @@ fn main() -> ExitCode {
     }
 }
 
-/// `mutants ROOT FOLDER LIST SAMPLE SEED`: the crate, the folder of its copy, the list of cargo-mutants, how many of them
-/// to draw, and what the dice begin with.
+/// `mutants ROOT FOLDER LIST SAMPLE SEED MINUTES`: the crate, the folder of its copy, the list of cargo-mutants, how many
+/// of them to draw, what the dice begin with, and the time after which no more are tried.
 fn run() -> Result<String, String> {
     let given: Vec<String> = std::env::args().skip(1).collect();
-    let [root, folder, list, size, seed] = given.as_slice() else {
+    let [root, folder, list, size, seed, minutes] = given.as_slice() else {
         return Err("this is run by `cargo xtask mutants`.".to_owned());
     };
     let text = std::fs::read_to_string(list).map_err(|error| format!("{list}: {error}."))?;
     let all: Vec<Mutant> = serde_json::from_str(&text).map_err(|error| format!("{list}: {error}."))?;
     let number = |text: &str| text.parse::<u64>().map_err(|_| format!("`{text}` is no number."));
     let (known, seed) = (all.len(), number(seed)?);
+    let (start, patience) = (Instant::now(), Duration::from_secs(60 * number(minutes)?));
     let mutants = list::sample(all, usize::try_from(number(size)?).unwrap_or(usize::MAX), seed);
     let tree = Tree::of(Path::new(root), Path::new(folder))?;
     eprintln!("{} of {known} changes are compiled into one program", mutants.len());
     let built = tree.build(&mutants)?;
     let judge = Judge::new(&built.program, tree.folder(), mutants.len())?;
     eprintln!("{} changes, {} tests: the quick ones first", built.tried.len(), judge.tests());
-    let mut fates: Vec<(usize, Fate)> = built.tried.iter().map(|id| (*id, Fate::Survived)).collect();
-    // In no order of files, so that what is told on the way says something of the whole.
-    fates.sort_by_key(|(id, _)| id.wrapping_mul(2_654_435_761) % (1 << 32));
-    for thorough in [false, true] {
-        for (id, fate) in fates.iter_mut().filter(|(_, fate)| *fate == Fate::Survived) {
-            *fate = if thorough { judge.thoroughly(*id) } else { judge.quickly(*id) };
-            if let Some(mutant) = mutants.get(*id) {
-                eprintln!("{} {fate:?}: {}", if thorough { "thoroughly" } else { "quickly" }, mutant.name);
-            }
+    // In no order of files: those that the time is enough for are a sample like any other.
+    let mut order = built.tried;
+    order.sort_by_key(|id| id.wrapping_mul(2_654_435_761) % (1 << 32));
+    let mut fates: Vec<(usize, Fate)> = Vec::new();
+    for id in order {
+        if start.elapsed() > patience {
+            break;
         }
+        let Some(mutant) = mutants.get(id) else { continue };
+        let mut fate = judge.quickly(id);
+        let quickly = started(start);
+        if fate == Fate::Survived {
+            fate = judge.thoroughly(id);
+        }
+        eprintln!("{quickly} {} {fate:?}: {}", started(start), mutant.name);
+        fates.push((id, fate));
     }
     fates.sort_by_key(|(id, _)| *id);
     let fates: Vec<(&Mutant, Fate)> =
@@ -64,6 +72,11 @@ fn run() -> Result<String, String> {
     let refused = left_out(&mut built.refused.iter());
     let unplaced = left_out(&mut built.unplaced.iter());
     Ok(report(known, seed, &fates, &refused, &unplaced))
+}
+
+/// How long it has run, in seconds.
+fn started(start: Instant) -> String {
+    format!("{:.0} s", start.elapsed().as_secs_f64())
 }
 
 /// Killed and all, by module, with what 95 of 100 samples would say.

@@ -33,7 +33,7 @@ csv = "1"
 csv = "1"
 
 [profile.dev]
-opt-level = 1
+opt-level = 2
 debug = false
 "#;
 
