@@ -49,20 +49,21 @@ fn run() -> Result<String, String> {
     // In no order of files: those that the time is enough for are a sample like any other.
     let mut order = built.tried;
     order.sort_by_key(|id| id.wrapping_mul(2_654_435_761) % (1 << 32));
-    let mut fates: Vec<(usize, Fate)> = Vec::new();
-    for id in order {
-        if start.elapsed() > patience {
-            break;
+    let mut fates: Vec<(usize, Option<Fate>)> = order.into_iter().map(|id| (id, None)).collect();
+    for thorough in [false, true] {
+        for (id, fate) in fates.iter_mut().filter(|(_, fate)| fate.is_none()) {
+            if start.elapsed() > patience {
+                break;
+            }
+            let found = if thorough { judge.thoroughly(*id) } else { judge.quickly(*id) };
+            if let Some(mutant) = mutants.get(*id) {
+                let how = if thorough { "thoroughly" } else { "quickly" };
+                eprintln!("{:.0} s {how} {found:?}: {}", start.elapsed().as_secs_f64(), mutant.name);
+            }
+            *fate = Some(found).filter(|found| thorough || *found != Fate::Survived);
         }
-        let Some(mutant) = mutants.get(id) else { continue };
-        let mut fate = judge.quickly(id);
-        let quickly = started(start);
-        if fate == Fate::Survived {
-            fate = judge.thoroughly(id);
-        }
-        eprintln!("{quickly} {} {fate:?}: {}", started(start), mutant.name);
-        fates.push((id, fate));
     }
+    let mut fates: Vec<(usize, Fate)> = fates.into_iter().map_while(|(id, fate)| Some((id, fate?))).collect();
     fates.sort_by_key(|(id, _)| *id);
     let fates: Vec<(&Mutant, Fate)> =
         fates.into_iter().filter_map(|(id, fate)| Some((mutants.get(id)?, fate))).collect();
@@ -72,11 +73,6 @@ fn run() -> Result<String, String> {
     let refused = left_out(&mut built.refused.iter());
     let unplaced = left_out(&mut built.unplaced.iter());
     Ok(report(known, seed, &fates, &refused, &unplaced))
-}
-
-/// How long it has run, in seconds.
-fn started(start: Instant) -> String {
-    format!("{:.0} s", start.elapsed().as_secs_f64())
 }
 
 /// Killed and all, by module, with what 95 of 100 samples would say.
