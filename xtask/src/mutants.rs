@@ -87,7 +87,10 @@ mod tests {
     #[test]
     fn options_are_read() {
         assert_eq!(asked(&["--sample", "1_000"]), Ok(Asked { sample: 1000, seed: SEED, minutes: MINUTES }));
-        assert_eq!(asked(&["--seed", "3", "--sample", "9", "--minutes", "5"]), Ok(Asked { sample: 9, seed: 3, minutes: 5 }));
+        assert_eq!(
+            asked(&["--seed", "3", "--sample", "9", "--minutes", "5"]),
+            Ok(Asked { sample: 9, seed: 3, minutes: 5 })
+        );
         assert!(asked(&["--sample"]).is_err() && asked(&["--sample", "x"]).is_err());
     }
 }
