@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 use enough_gpu::catalog::{Catalog, Domain};
-use enough_gpu::estimate::{self, CannotEstimate, Part, measured};
+use enough_gpu::estimate::{self, CannotEstimate, Part};
 use enough_gpu::project::{BaseFormat, Checkpointing, Field, Framework, Method, Optimizer, Precision, Project};
 
 fn preset(id: &str, catalog: &Catalog) -> Project {
@@ -105,11 +105,6 @@ fn every_other_preset_has_a_number_that_adds_up() {
         assert_eq!(memory.parts.iter().copied().sum::<enough_gpu::units::Bytes>(), memory.card, "{}", preset.id);
         assert!(memory.allocated <= memory.reserved && memory.reserved <= memory.card, "{}", preset.id);
         assert!(memory.part(Part::Overhead).gib() > 0.1, "{}", preset.id);
-        let model = catalog.model(preset.model).unwrap();
-        if preset.id != "stylegan-faces" {
-            let flops = measured::flops_per_sample(&project, model).unwrap_or_else(|| panic!("{}", preset.id));
-            assert!(flops.0 > 0.0 && flops.0.is_finite(), "{}", preset.id);
-        }
     }
 }
 

@@ -254,6 +254,23 @@ fn sound_and_tables_by_their_sizes() {
     assert!((7_600.0..10_700.0).contains(&kernels));
     let vits = Project { audio_seconds: 2.0, ..full("vits-ljs", 224) };
     near(load(&vits).products, 4.0 * 2.0 * 22_050.0 * 27e6, 1e-6);
+    // w2v-BERT: 580 million weights for 50 frames a second, and 24 blocks that look at all of them.
+    let bert = Project { audio_seconds: 10.0, ..full("w2v-bert-2.0", 224) };
+    let core = 24.0 * 4.0 * 500.0 * 500.0 * 1024.0;
+    near(load(&bert).products, 4.0 * 3.0 * (2.0 * 580_493_120.0 * 500.0 + core), 1e-6);
+    // Whisper small: 88 million weights of its encoder for 1,500 frames, and attention; more for its text.
+    let whisper = load(&Project { sequence: 100, ..full("whisper-small", 224) }).products / 12.0;
+    let encoder = 12.0 * (2.0 * 12.0 * 768.0 * 768.0 * 1500.0 + 4.0 * 1500.0 * 1500.0 * 768.0);
+    assert!(whisper > encoder && whisper < 1.5 * encoder, "{whisper:e} {encoder:e}");
+    // LLaVA: 6.74 billion weights for each of 1,024 tokens, and CLIP's 24 blocks of 1,024 for 576 patches.
+    let llava = Project { sequence: 1024, ..full("llava-1.5-7b", 336) };
+    let decoder = 2.0 * 6_738_939_904.0 * 1024.0 + 32.0 * 4.0 * 1024.0 * 1024.0 * 4096.0;
+    let tower = 24.0 * (2.0 * 12.0 * 1024.0 * 1024.0 * 576.0 + 4.0 * 576.0 * 576.0 * 1024.0);
+    near(load(&llava).products, 4.0 * 3.0 * (decoder + tower), 1e-6);
+    // The Nature network: 9.2 million multiply-accumulates a picture.
+    near(load(&full("ppo-atari", 84)).products, 4.0 * 3.0 * 2.0 * 9.2e6, 1e-6);
+    let informer = Project { sequence: 96, ..full("informer", 224) };
+    near(load(&informer).products, 4.0 * 3.0 * 2.0 * 11_330_000.0 * 96.0, 1e-6);
     // Bytes by tokens, columns and layers: 420 each, as in language models.
     near(traffic(&full("mlp-tabular", 224)).1, 256.0 * 3.0 * 420.0, 1e-6);
     near(traffic(&series).1, 96.0 * 128.0 * 2.0 * 420.0, 1e-6);

@@ -127,12 +127,3 @@ fn patch_side(printed: &str) -> f64 {
     let plain = printed.split('(').next().unwrap_or("");
     numbers(plain).last().copied().unwrap_or(2.0).max(1.0)
 }
-
-pub(super) fn forward_flops(project: &Project, d: &DiffusionModel) -> f64 {
-    if let Some(stack) = stack(project, d) {
-        return stack.forward_flops(d.denoiser_params as f64 / stack.layers.max(1.0));
-    }
-    let native = numbers(d.native_resolution).first().copied().unwrap_or(512.0).max(1.0);
-    let pixels = (project.image_side as f64).powi(2) * project.frames as f64 / (native * native);
-    2e9 * d.gmacs.unwrap_or(338.6 * 1.35 * (native / 512.0).powi(2)) * pixels
-}

@@ -19,9 +19,9 @@ mod vision;
 mod vision_language;
 
 use super::{CannotEstimate, MemoryEstimate, TimelinePoint};
-use crate::catalog::{Architecture, Gpu, Model};
+use crate::catalog::{Architecture, Domain, Gpu, Model, OtherModel};
 use crate::project::{Checkpointing, Field, Method, Precision, Project};
-use crate::units::{Bytes, Flops, decimal};
+use crate::units::{Bytes, decimal};
 pub use network::network;
 use phases::Pieces;
 use program::Planned;
@@ -52,8 +52,8 @@ pub fn memory(
         Architecture::Vision(v) => vision::pieces(project, model, v)?,
         Architecture::Diffusion(d) => diffusion::pieces(project, d),
         Architecture::Other(o) => match model.domain {
-            crate::catalog::Domain::VisionLanguage => vision_language::pieces(project, model, o),
-            crate::catalog::Domain::Small => small::pieces(project, model)?,
+            Domain::VisionLanguage => vision_language::pieces(project, model, o),
+            Domain::Small => small::pieces(project, model)?,
             _ => audio::pieces(project, model, o),
         },
         Architecture::Language(_) => return Err(CannotEstimate::UnknownModel(model.id.to_string())),
@@ -93,31 +93,16 @@ pub fn needed(project: &Project, model: &Model, gpu: Option<&Gpu>) -> Result<Byt
     Ok(Planned::of(project, model, gpu, &walks).map_or(memory.card, |planned| planned.needed(project, &memory)))
 }
 
-/// Operations of one sample forward and backward, with the forward that checkpointing repeats; `None` where the catalog
-/// does not say enough.
-pub fn flops_per_sample(project: &Project, model: &Model) -> Option<Flops> {
-    let planned = Planned::of(project, model, None, &Walks::default())
-        .map(|p| p.forward_flops() / project.micro_batch.max(1) as f64);
-    let forward = match &model.architecture {
-        _ if planned.is_some() => planned?,
-        Architecture::Vision(v) => vision::forward_flops(project, v)?,
-        Architecture::Diffusion(d) => diffusion::forward_flops(project, d),
-        Architecture::Other(o) => match model.domain {
-            crate::catalog::Domain::VisionLanguage => vision_language::forward_flops(project, o),
-            crate::catalog::Domain::Small => small::forward_flops(project, model),
-            _ => audio::forward_flops(project, model, o),
-        },
-        Architecture::Language(_) => return None,
-    };
-    // Backward is two products per product of forward; frozen weights need no gradient, a frozen backbone no backward.
-    let backward = match project.method {
-        Method::Head => 0.0,
-        Method::Lora | Method::QLora => 1.0,
-        Method::Freeze => 2.0 * (1.0 - project.frozen_share),
-        Method::Full | Method::Scratch => 2.0,
-    };
-    let again = if recomputes(project) && project.method != Method::Head { 1.0 } else { 0.0 };
-    Some(Flops(forward * (1.0 + backward + again)))
+/// Operations of one sample's forward pass, for models that are neither of language nor of pictures alone.
+pub(in crate::estimate) fn forward_flops(project: &Project, model: &Model, o: &OtherModel) -> f64 {
+    if let Some(planned) = Planned::of(project, model, None, &Walks::default()) {
+        return planned.forward_flops() / project.micro_batch as f64;
+    }
+    match model.domain {
+        Domain::VisionLanguage => vision_language::forward_flops(project, o),
+        Domain::Small => small::forward_flops(project, model),
+        _ => audio::forward_flops(project, model, o),
+    }
 }
 
 fn total(p: &Pieces) -> f64 {

@@ -67,7 +67,6 @@ fn boosting(project: &Project) -> Pieces {
 pub(super) fn forward_flops(project: &Project, model: &Model) -> f64 {
     let parameters = model.params as f64;
     match model.id {
-        _ if model.is_boosting() => TABLE_COLUMNS * 8.0 * 2.0,
         id if id.contains("atari") => 2.0 * 9.2e6,
         id if id.contains("lstm") || id.contains("informer") => 2.0 * parameters * project.sequence as f64,
         _ => 2.0 * parameters,

@@ -189,10 +189,3 @@ fn stack(project: &Project, v: &VisionModel) -> Option<Stack> {
         _ => None,
     }
 }
-
-pub(super) fn forward_flops(project: &Project, v: &VisionModel) -> Option<f64> {
-    if let Some(stack) = stack(project, v) {
-        return Some(stack.forward_flops(12.0 * stack.width * stack.width));
-    }
-    v.gmacs.map(|g| 2e9 * g * scale(project, v))
-}

@@ -314,8 +314,7 @@ pub(super) fn other(project: &Project, model: &Model, o: &OtherModel) -> Workloa
     let small = model.domain == Domain::Small;
     let params = model.params as f64;
     let plain = Project { method: Method::Full, checkpointing: Checkpointing::Off, ..project.clone() };
-    // Forward and backward are three forward passes.
-    let forward = measured::flops_per_sample(&plain, model).map_or(2.0 * params, |f| f.0 / 3.0);
+    let forward = measured::forward_flops(&plain, model, o);
     let tokens = (forward / (2.0 * params.max(1.0))).max(1.0);
     let layers = sum(o.layers).unwrap_or(if small { 4.0 } else { 24.0 });
     let hidden = first(o.hidden).unwrap_or_else(|| (params / layers.max(1.0) / 12.0).sqrt());
