@@ -97,7 +97,8 @@ impl Builder {
     /// Closes the segment under way.
     pub(crate) fn end_segment(&mut self, checkpointed: bool, is_loss: bool) {
         let mut segment = std::mem::take(&mut self.segment);
-        segment.checkpointed = checkpointed;
+        // A region that saves nothing (all of it frozen) leaves no node in the graph that would keep its inputs.
+        segment.checkpointed = checkpointed && segment.ops.iter().any(|op| op.saves != 0);
         segment.is_loss = is_loss;
         self.outlasting = NONE;
         last_uses(&mut segment);
@@ -238,12 +239,15 @@ impl Builder {
         self.value(rows, cols, dtype, Kind::Weight { trained }, NONE, trained)
     }
 
-    /// Marks everything the next segment starts from as wanting a gradient (PEFT's `enable_input_require_grads`).
+    /// Marks a tensor as wanting a gradient, as PEFT's `enable_input_require_grads` does with what the embedding leaves.
     pub(crate) fn require_grad(&mut self, t: Tensor) -> Tensor {
         if let Some(v) = self.segment.values.get_mut(t.id as usize) {
             v.grad = true;
         }
-        Tensor { grad: true, ..t }
+        let t = Tensor { grad: true, ..t };
+        // The graph holds the tensor where its gradient is to be put.
+        let op = Op { backward: Backward::Pass, saves: 1, ..BLANK };
+        self.push(&[t], Some((t.rows, t.cols, t.dtype, Kind::Activation, true)), op).unwrap_or(t)
     }
 
     /// The weight as a matrix product sees it under autocast: a 16-bit copy, made once where the weight is trained.

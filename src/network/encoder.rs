@@ -65,6 +65,9 @@ fn embed(n: &mut Layers, model: &LanguageModel, style: &Style, frozen: bool) {
     let tokens = n.tokens();
     let table = n.weight(u64::from(model.vocab), hidden);
     let mut x = n.b.embedding(table, tokens);
+    if n.config.checkpointing.recomputes() && matches!(n.config.trained, Trained::Adapters(_)) {
+        x = n.b.require_grad(x);
+    }
     let types =
         model.extras.split(',').find_map(|e| e.strip_prefix("token-types=")).and_then(|t| t.parse().ok()).unwrap_or(0);
     if types > 0 {
@@ -78,15 +81,12 @@ fn embed(n: &mut Layers, model: &LanguageModel, style: &Style, frozen: bool) {
         x = n.b.add(x, p);
     }
     let x = if is_relative(model) { x } else { norm(n, style, x) };
-    let mut x = n.b.dropout(x, style.dropout);
+    let x = n.b.dropout(x, style.dropout);
     if is_modern(model) {
         super::language::rotary_tables(n, model, style, x.dtype);
     }
     if is_relative(model) {
         n.b.global(POSITIONS, 2 * tokens, hidden, x.dtype);
-    }
-    if n.config.checkpointing.recomputes() && matches!(n.config.trained, Trained::Adapters(_)) {
-        x = n.b.require_grad(x);
     }
     n.b.put(HIDDEN, x);
     n.b.put(TABLE, table);
@@ -109,6 +109,7 @@ fn block(n: &mut Layers, model: &LanguageModel, style: &Style) {
         queries: n.sequence,
         keys: n.sequence,
         by_head: false,
+        value_by_head: false,
         causal: false,
         dropout: style.attention_dropout,
         softcap: false,
@@ -117,11 +118,13 @@ fn block(n: &mut Layers, model: &LanguageModel, style: &Style) {
     let context = if is_relative(model) { by_distance(n, q, k, v, shape) } else { n.attention(q, k, v, shape, None) };
     let out = n.linear(context, hidden, style.out_bias, Role::AttentionOut);
     let middle = after(n, style, out, x);
+    n.b.touch(context);
     let wide = n.linear(middle, u64::from(model.intermediate), style.mlp_bias, Role::Mlp);
     let active = activate(n, style, wide);
     let active = if is_relative(model) { n.b.dropout(active, style.dropout) } else { active };
     let fed = n.linear(active, hidden, style.mlp_bias, Role::Mlp);
     let out = after(n, style, fed, middle);
+    n.b.touch(active);
     n.b.put(HIDDEN, out);
 }
 
@@ -151,7 +154,10 @@ fn by_distance(n: &mut Layers, q: Tensor, k: Tensor, v: Tensor, shape: Heads) ->
 fn after(n: &mut Layers, style: &Style, out: Tensor, residual: Tensor) -> Tensor {
     let dropped = n.b.dropout(out, style.dropout);
     let sum = n.b.add(dropped, residual);
-    norm(n, style, sum)
+    let normed = norm(n, style, sum);
+    // A local variable of the module until it returns.
+    n.b.touch(dropped);
+    normed
 }
 
 fn head(n: &mut Layers, model: &LanguageModel, style: &Style) {

@@ -74,16 +74,16 @@ fn start(n: &mut Layers, model: &LanguageModel, style: &Style, table: Tensor, se
     n.sequence = sequence;
     let tokens = n.tokens();
     let mut x = n.b.embedding(table, tokens);
+    if n.config.checkpointing.recomputes() && matches!(n.config.trained, Trained::Adapters(_)) {
+        x = n.b.require_grad(x);
+    }
     if style.learned_positions {
         let w = n.weight(u64::from(model.max_context.max(1)) + 2, u64::from(model.hidden));
         let p = n.b.embedding(w, sequence);
         x = n.b.add(x, p);
         x = norm(n, style, x);
     }
-    let mut x = n.b.dropout(x, style.dropout);
-    if n.config.checkpointing.recomputes() && matches!(n.config.trained, Trained::Adapters(_)) {
-        x = n.b.require_grad(x);
-    }
+    let x = n.b.dropout(x, style.dropout);
     n.b.put(HIDDEN, x);
     n.b.end_segment(false, false);
     n.b.end_group();
@@ -173,6 +173,7 @@ fn attend(
         queries: side.queries,
         keys: if memory.is_some() { side.memory } else { side.queries },
         by_head: false,
+        value_by_head: false,
         causal,
         dropout: style.attention_dropout,
         softcap: false,

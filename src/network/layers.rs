@@ -312,9 +312,10 @@ impl<'c> Layers<'c> {
         let w = self.b.weight(out, rank, dtype, true);
         let high = self.b.linear(low, w, None);
         let scaled = self.b.scale(high);
-        // The local variable `x` holds the cast input until the layer returns.
+        // The local variable `x` holds the cast input until the layer returns; who called it holds the input as it came.
         let sum = self.b.add(base, scaled);
         self.b.touch(input);
+        self.b.touch(x);
         self.b.cast(sum, base.dtype)
     }
 

@@ -40,6 +40,7 @@ pub(crate) fn attention(n: &mut Layers, model: &LanguageModel, style: &Style, l:
         queries: n.sequence,
         keys: n.sequence,
         by_head: true,
+        value_by_head: false,
         causal: true,
         dropout: 0.0,
         softcap: false,

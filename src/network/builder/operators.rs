@@ -77,6 +77,11 @@ impl Builder {
         self.emit(&[t], rows, cols, t.dtype, Op { backward: Backward::Fresh, ..BLANK })
     }
 
+    /// A copy of the same shape in another layout, whose gradient goes on as it is (`reshape` that could not be a view).
+    pub(crate) fn laid_out(&mut self, t: Tensor) -> Tensor {
+        self.emit(&[t], t.rows, t.cols, t.dtype, Op { backward: Backward::Pass, ..BLANK })
+    }
+
     /// `cat` along the last dimension; its backward are views.
     pub(crate) fn cat(&mut self, parts: &[Tensor]) -> Tensor {
         let rows = parts.first().map_or(0, |t| t.rows);

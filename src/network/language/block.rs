@@ -16,6 +16,8 @@ pub(crate) fn block(n: &mut Layers, model: &LanguageModel, style: &Style, expert
         Residual::Sequential => {
             let normed = norm(n, style, x);
             let mut attended = divided_attention(n, model, style, normed, local);
+            // A module's argument lives until it returns.
+            n.b.touch(normed);
             if style.post_norms {
                 attended = norm(n, style, attended);
             }
@@ -28,6 +30,7 @@ pub(crate) fn block(n: &mut Layers, model: &LanguageModel, style: &Style, expert
             } else {
                 mlp(n, model, style, normed, u64::from(model.intermediate))
             };
+            n.b.touch(normed);
             out = n.own_tokens(out);
             if style.post_norms {
                 out = norm(n, style, out);
@@ -47,9 +50,11 @@ pub(crate) fn block(n: &mut Layers, model: &LanguageModel, style: &Style, expert
         Residual::Parallel { shared_norm } => {
             let first = norm(n, style, x);
             let attended = divided_attention(n, model, style, first, local);
+            n.b.touch(first);
             let second = if shared_norm { first } else { norm(n, style, x) };
             let whole = n.tokens_for_matrix(second);
             let fed = mlp(n, model, style, whole, u64::from(model.intermediate));
+            n.b.touch(whole);
             let fed = n.own_tokens(fed);
             let sum = n.b.add(fed, attended);
             n.b.add(sum, x)
@@ -148,6 +153,7 @@ fn attention(n: &mut Layers, model: &LanguageModel, style: &Style, x: Tensor, lo
         queries: n.sequence,
         keys: n.sequence,
         by_head: style.cat_rotary || joint,
+        value_by_head: false,
         causal: true,
         dropout: style.attention_dropout,
         softcap: style.attention_softcap,

@@ -28,20 +28,20 @@ pub(super) fn embed(n: &mut Layers, model: &LanguageModel, style: &Style, frozen
     } else {
         let width = embedding_width(model);
         let table = n.weight(u64::from(model.vocab), width);
-        let x = n.b.embedding(table, tokens);
+        let mut x = n.b.embedding(table, tokens);
+        if style.scaled_embedding {
+            x = n.b.scale(x);
+        }
+        if n.config.checkpointing.recomputes() && matches!(n.config.trained, Trained::Adapters(_)) {
+            x = n.b.require_grad(x);
+        }
         (if width == hidden { x } else { n.linear(x, hidden, false, Role::Outside) }, Some(table))
     };
-    if style.scaled_embedding {
-        x = n.b.scale(x);
-    }
     if style.learned_positions {
         let positions = n.weight(u64::from(model.max_context.max(1)), hidden);
         let p = n.b.embedding(positions, n.sequence.div_ceil(n.token_cards()));
         x = n.b.add(x, p);
         x = n.b.dropout(x, style.dropout);
-    }
-    if n.config.checkpointing.recomputes() && matches!(n.config.trained, Trained::Adapters(_)) {
-        x = n.b.require_grad(x);
     }
     rotary_tables(n, model, style, x.dtype);
     per_layer_embeddings(n, model, style, x);

@@ -127,6 +127,25 @@ impl Layers<'_> {
         }
     }
 
+    /// A batched product wants one matrix after another: what is laid out token by token is copied head by head, unless
+    /// there is but one sample (`at::matmul` folds batch and heads by a view where strides allow it).
+    fn folded(&mut self, t: Tensor, shape: Heads, by_head: bool) -> Tensor {
+        if by_head || self.batch < 2 || shape.count < 2 {
+            return t;
+        }
+        let t = self.b.autocast_input(t);
+        self.b.laid_out(t)
+    }
+
+    fn folded_queries(&mut self, q: Tensor, k: Tensor, shape: Heads) -> [Tensor; 2] {
+        let repeated = shape.key_count != shape.count;
+        [self.folded(q, shape, shape.by_head), self.folded(k, shape, shape.by_head || repeated)]
+    }
+
+    fn folded_values(&mut self, v: Tensor, shape: Heads) -> Tensor {
+        self.folded(v, shape, shape.value_by_head || shape.key_count != shape.count)
+    }
+
     fn repeat_kv(&mut self, k: Tensor, v: Tensor, shape: Heads) -> (Tensor, Tensor) {
         let times = shape.count / shape.key_count.max(1);
         (self.b.copy(k, k.rows, k.cols * times), self.b.copy(v, v.rows, v.cols * times))
@@ -134,9 +153,11 @@ impl Layers<'_> {
 
     /// `eager_attention_forward`.
     fn eager(&mut self, q: Tensor, k: Tensor, v: Tensor, shape: Heads, mask: Option<Tensor>) -> Tensor {
+        let values = v.dtype;
         let (k, v) = if shape.key_count == shape.count { (k, v) } else { self.repeat_kv(k, v, shape) };
         let rows = self.batch * shape.count * shape.queries;
         let half = self.flops(shape, false) / 2.0;
+        let [q, k] = self.folded_queries(q, k, shape);
         let scores = self.b.matmul(q, k, rows, shape.keys, half);
         let scaled = self.b.scale(scores);
         let scaled = if shape.softcap {
@@ -151,8 +172,9 @@ impl Layers<'_> {
             None => scaled,
         };
         let probabilities = self.b.softmax(masked, shape.upcast_softmax);
-        let narrow = self.b.cast(probabilities, v.dtype);
+        let narrow = self.b.cast(probabilities, values);
         let dropped = self.b.dropout(narrow, shape.dropout);
+        let v = self.folded_values(v, shape);
         let context = self.b.matmul(dropped, v, q.rows, shape.count * shape.value_head, half);
         self.b.copy(context, context.rows, context.cols)
     }
@@ -169,6 +191,7 @@ impl Layers<'_> {
     ) -> Tensor {
         let rows = self.batch * shape.count * shape.queries;
         let half = self.flops(shape, false) / 2.0;
+        let [q, k] = self.folded_queries(q, k, shape);
         let scores = self.b.matmul(q, k, rows, shape.keys, half);
         let scaled = self.b.scale(scores);
         let biased = self.b.add(scaled, bias);
@@ -178,6 +201,7 @@ impl Layers<'_> {
         };
         let probabilities = self.b.softmax(masked, false);
         let dropped = self.b.dropout(probabilities, shape.dropout);
+        let v = self.folded_values(v, shape);
         let context = self.b.matmul(dropped, v, q.rows, shape.count * shape.value_head, half);
         self.b.copy(context, context.rows, context.cols)
     }
@@ -194,6 +218,7 @@ impl Layers<'_> {
         let k = self.b.scale(k);
         let rows = self.batch * shape.count * shape.queries;
         let half = self.flops(shape, false) / 2.0;
+        let [q, k] = self.folded_queries(q, k, shape);
         let scores = self.b.matmul(q, k, rows, shape.keys, half);
         let masked = match mask {
             Some(m) => self.b.add(scores, m),
@@ -201,6 +226,7 @@ impl Layers<'_> {
         };
         let probabilities = self.b.unary(masked, Keep::Output, 0);
         let dropped = self.b.dropout(probabilities, shape.dropout);
+        let v = self.folded_values(v, shape);
         let out = self.b.matmul(dropped, v, q.rows, shape.count * shape.value_head, half);
         let out = self.b.cast(out, narrow);
         self.b.autocast = autocast;
@@ -221,6 +247,8 @@ pub(crate) struct Heads {
     pub(crate) keys: u64,
     /// Query and key are laid out head by head (after a `cat`), so the context has to be copied back token by token.
     pub(crate) by_head: bool,
+    /// So is the value.
+    pub(crate) value_by_head: bool,
     pub(crate) causal: bool,
     pub(crate) dropout: f64,
     /// Scores squashed by tanh (Gemma 2), in eager code.
@@ -240,6 +268,7 @@ impl Heads {
             queries,
             keys,
             by_head: false,
+            value_by_head: false,
             causal: false,
             dropout: 0.0,
             softcap: false,

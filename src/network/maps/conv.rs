@@ -80,11 +80,15 @@ impl Layers<'_> {
         let taps = conv.kernel.0 * conv.kernel.1 * conv.through.map_or(1, |(k, _)| k);
         let input = channels / conv.groups.max(1);
         let w = self.weight(conv.out, input * taps);
-        if let Some(weight) = self.b.program.weights.last_mut() {
-            // A kernel is factored over its last two dimensions only.
-            weight.factors = (weight.numel / conv.kernel.1, weight.numel / conv.kernel.0);
-        }
+        self.factored_over(conv.kernel.1, conv.kernel.0);
         (w, conv.bias.then(|| self.weight(conv.out, 1)))
+    }
+
+    /// A kernel is factored over its last two dimensions only (Adafactor).
+    fn factored_over(&mut self, last: u64, before: u64) {
+        if let Some(weight) = self.b.program.weights.last_mut() {
+            weight.factors = (weight.numel / last.max(1), weight.numel / before.max(1));
+        }
     }
 
     /// A convolution with these weights.
@@ -133,6 +137,7 @@ impl Layers<'_> {
 
     fn line(&mut self, x: Map, out: u64, (kernel, stride, padding): (u64, u64, u64), bias: bool) -> Map {
         let w = self.weight(out, x.channels * kernel);
+        self.factored_over(kernel, x.channels);
         let b = bias.then(|| self.weight(out, 1));
         let width = (x.width + 2 * padding).saturating_sub(kernel) / stride + 1;
         let rows = self.batch * width;
@@ -145,6 +150,7 @@ impl Layers<'_> {
         let volume = x.depth > 1;
         let taps = kernel * kernel * if volume { kernel } else { 1 };
         let w = self.weight(x.channels, out * taps);
+        self.factored_over(kernel, kernel);
         let depth = if volume { x.depth * stride } else { 1 };
         let (height, width) = (x.height * stride, x.width * stride);
         let rows = self.batch * height * width * depth;

@@ -131,8 +131,8 @@ fn attention(n: &mut Layers, x: Map, net: &Swin, heads: u64, shifted: bool) -> T
     let q = n.b.slice(joint, channels);
     let k = n.b.slice(joint, channels);
     let v = n.b.slice(joint, channels);
-    let q = n.b.scale(q);
-    let q = n.b.copy(q, rows, channels);
+    let scaled = n.b.scale(q);
+    let q = n.b.copy(scaled, rows, channels);
     let k = n.b.copy(k, rows, channels);
     let score_rows = rows * heads;
     let flops = 2.0 * rows as f64 * cells as f64 * channels as f64;
@@ -146,6 +146,7 @@ fn attention(n: &mut Layers, x: Map, net: &Swin, heads: u64, shifted: bool) -> T
     let v = n.b.copy(v, rows, channels);
     let context = n.b.matmul(probabilities, v, rows, channels, flops);
     let context = n.b.copy(context, rows, channels);
+    n.b.touch(before);
     let out = n.linear(context, channels, true, Role::AttentionOut);
     let mut out = n.b.copy(out, rows, channels);
     if shifted {
@@ -154,6 +155,10 @@ fn attention(n: &mut Layers, x: Map, net: &Swin, heads: u64, shifted: bool) -> T
     if (height, width) != (x.height, x.width) {
         let cut = n.b.slice(out, channels);
         out = n.b.copy(cut, x.t.rows, channels);
+    }
+    // Local variables of the function.
+    for local in [joint, scaled, probabilities] {
+        n.b.touch(local);
     }
     out
 }

@@ -207,6 +207,7 @@ fn attention(n: &mut Layers, x: Tensor, net: &Vit) -> Tensor {
         queries: n.sequence,
         keys: n.sequence,
         by_head: false,
+        value_by_head: false,
         causal: net.causal,
         dropout: 0.0,
         softcap: false,

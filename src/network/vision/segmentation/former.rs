@@ -122,6 +122,7 @@ fn attention(n: &mut Layers, x: Map, (heads, pooled): (u64, u64), module: bool) 
             queries: x.pixels(),
             keys: places,
             by_head: false,
+            value_by_head: false,
             causal: false,
             dropout: 0.0,
             softcap: false,

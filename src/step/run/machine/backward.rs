@@ -41,15 +41,24 @@ impl<'p, O: Observer> Machine<'p, O> {
             if self.offloads {
                 self.bring_back(frame);
             }
-            let again = self.recompute(frame);
-            self.backward_ops(&again);
+            let again = self.again(frame);
+            // What asks for nothing that was saved runs before: the first to ask has the region run forward.
+            let ops = segment.ops.len();
+            let asks =
+                if self.early_stop { segment.ops.iter().rposition(|op| op.saves != 0) } else { ops.checked_sub(1) };
+            let before = asks.map_or(0, |k| k + 1);
+            self.backward_ops(&again, before..ops);
+            if let Some(stop) = asks {
+                self.recompute(frame, &again, stop);
+            }
+            self.backward_ops(&again, 0..before);
             // The closure that kept the inputs goes with the graph.
             for &(id, _) in &segment.inputs {
                 let storage = self.cells[frame.cells as usize + id as usize].storage;
                 self.release(storage);
             }
         } else {
-            self.backward_ops(frame);
+            self.backward_ops(frame, 0..segment.ops.len());
         }
         self.scatter();
         self.divide_gradients(segment);
@@ -67,7 +76,8 @@ impl<'p, O: Observer> Machine<'p, O> {
         }
     }
 
-    fn recompute(&mut self, frame: &Frame<'p>) -> Frame<'p> {
+    /// Fresh cells for running a checkpointed segment once more.
+    fn again(&mut self, frame: &Frame<'p>) -> Frame<'p> {
         let segment = frame.segment;
         let again = Frame { segment, cells: self.cells.len() as u32, aux: self.aux.len() as u32 };
         self.cells.resize(self.cells.len() + segment.values.len(), CELL);
@@ -83,23 +93,25 @@ impl<'p, O: Observer> Machine<'p, O> {
             self.cells[new + id as usize].grad = self.cells[old + id as usize].grad;
         }
         self.aux.resize(self.aux.len() + segment.ops.len(), NOTHING);
-        let last_saver = segment.ops.iter().rposition(|op| op.saves != 0);
-        let stop = if self.early_stop { last_saver } else { segment.ops.len().checked_sub(1) };
-        if let Some(stop) = stop {
-            for k in 0..stop {
-                if segment.ops[k].kept {
-                    self.take_result(frame, &again, k);
-                } else {
-                    self.forward_op(&again, k, true);
-                }
-            }
-            let op = &segment.ops[stop];
-            // Saving its inputs ends the recomputation before the kernel runs.
-            if self.early_stop && op.saves & (SAVE_OUT | SAVE_AUX) == 0 {
-                self.save(&again, op);
+        again
+    }
+
+    /// Runs the segment forward again, up to and with this operator.
+    fn recompute(&mut self, frame: &Frame<'p>, again: &Frame<'p>, stop: usize) {
+        let segment = frame.segment;
+        for k in 0..stop {
+            if segment.ops[k].kept {
+                self.take_result(frame, again, k);
             } else {
-                self.forward_op(&again, stop, true);
+                self.forward_op(again, k, true);
             }
+        }
+        let op = &segment.ops[stop];
+        // Saving its inputs ends the recomputation before the kernel runs.
+        if self.early_stop && op.saves & (SAVE_OUT | SAVE_AUX) == 0 {
+            self.save(again, op);
+        } else {
+            self.forward_op(again, stop, true);
         }
         // Python's locals go.
         for cell in again.cells..self.cells.len() as u32 {
@@ -110,13 +122,13 @@ impl<'p, O: Observer> Machine<'p, O> {
             }
         }
         self.leave_autocast();
-        again
     }
 
-    fn backward_ops(&mut self, frame: &Frame<'p>) {
+    /// Backward of these operators, the last first.
+    fn backward_ops(&mut self, frame: &Frame<'p>, ops: std::ops::Range<usize>) {
         let segment = frame.segment;
         let base = frame.cells as usize;
-        for k in (0..segment.ops.len()).rev() {
+        for k in ops.rev() {
             let op = &segment.ops[k];
             if op.backward == Backward::None {
                 continue;
@@ -153,7 +165,8 @@ impl<'p, O: Observer> Machine<'p, O> {
             let shares = match op.backward {
                 Backward::Pass => arrived != NOTHING && value.bytes == out_bytes,
                 Backward::Views => arrived != NOTHING,
-                Backward::Saved => true,
+                // In another format than its input it is cast as soon as it comes (`validate_outputs`).
+                Backward::Saved => op.aux == value.bytes,
                 _ => false,
             };
             fresh[i] = if shares {
