@@ -85,7 +85,10 @@ fn row(page: Page, lang: Lang, choice: &CardChoice, chosen: bool) -> AnyView {
         .rent
         .filter(|_| runs)
         .map(|r| (dated(text::rent(lang, &r), r.as_of), over(text::rent_over(&budget, &r))));
-    let buy = choice.buy.and_then(|b| Some((dated(text::buy(lang, &b)?, b.as_of), over(text::buy_over(&budget, &b)))));
+    // What somebody owns is not bought again.
+    let buy = choice
+        .buy
+        .and_then(|b| Some((dated(text::buy(lang, &b)?, b.as_of), over(!chosen && text::buy_over(&budget, &b)))));
     let (gpu, count) = (choice.gpu, choice.count);
     let action = if chosen {
         view! { <span class="chosen">{labels::CHOSEN.text(lang)}</span> }.into_any()

@@ -46,7 +46,8 @@ pub(super) fn Share() -> AnyView {
                 <h2 id="share-title">{page.t(labels::SHARE_NOTE)}</h2>
                 <button type="button" data-testid="share-close" on:click=click(close)>{page.t(labels::CLOSE)}</button>
             </div>
-            {snippet(page, labels::LINK, "link", move || format!("{}#{}", place(), link.get()))}
+            {snippet(page, labels::LINK, "link", move || format!("{}#{}", here(), link.get()))}
+            <p class="quiet" hidden=hosted().is_some()>{page.t(labels::LINK_HERE)}</p>
             <h2>{page.t(labels::EMBED_NOTE)}</h2>
             {snippet(page, labels::EMBED_FITTING, "embed-fitting", move || format!("{}\n{}", frame(page, &link.get()), share::RESIZER))}
             {snippet(page, labels::EMBED_PLAIN, "embed-plain", move || frame(page, &link.get()))}
@@ -68,6 +69,12 @@ fn hosts(page: Page) -> AnyView {
         .into_any()
     };
     share::HOSTS.iter().map(host).collect::<Vec<_>>().into_any()
+}
+
+/// The address of the page, wherever it was opened from.
+fn here() -> String {
+    let address = window().location().href().unwrap_or_default();
+    address.split(['?', '#']).next().unwrap_or_default().to_string()
 }
 
 /// The address of the page, or a place to be replaced where it was opened from a file.

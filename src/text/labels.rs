@@ -176,6 +176,7 @@ messages! {
     EMBED_FITTING = "框，高度自动合适", "A frame that fits its height";
     EMBED_LOCK = "要让读者改不了某几项，把它们的键名加进地址：", "To keep readers from changing some settings, add their keys to the address:";
     EMBED_WHERE = "把地址换成你放这个文件的地方。", "Replace the address with the place where you host this file.";
+    LINK_HERE = "这一页是从文件打开的，链接只在这台电脑上打得开。要给别人看，点“保存”，把存下来的文件发过去。", "This page was opened from a file, so the link works on this computer only. For others, click Save and send them that file.";
     OPEN_FULL = "打开完整版", "Open the full page";
     CLOSE = "关闭", "Close";
     UNREAD = "链接里有几处没看懂，其余的都用上了", "Some parts of the link were not understood; the rest is in use";

@@ -168,13 +168,13 @@ pub fn round_money(lang: Lang, money: Money) -> String {
     format!("{sign}{}", amount.trim_end_matches(".00").replace(".00 ", " ").replace(".0 ", " "))
 }
 
-/// A month: `2026 年 9 月`, `Sep 2026`. What is not of the form `2026-09` is shown as it stands.
+/// A month, in one piece: `2026 年 9 月`, `Sep 2026`. What is not of the form `2026-09` is shown as it stands.
 pub fn month(lang: Lang, as_of: &str) -> String {
     const NAMES: [&str; 12] = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
     let mut parts = as_of.split('-');
     let (year, number) = (parts.next().unwrap_or_default(), parts.next().and_then(|m| m.parse::<usize>().ok()));
     match number.and_then(|n| NAMES.get(n.wrapping_sub(1)).map(|name| (n, name))) {
-        Some((n, name)) => say!(lang, "{year} 年 {n} 月", "{name} {year}"),
+        Some((n, name)) => say!(lang, "{year}\u{a0}年\u{a0}{n}\u{a0}月", "{name}\u{a0}{year}"),
         None => as_of.to_string(),
     }
 }
@@ -227,8 +227,8 @@ mod tests {
 
     #[test]
     fn months_are_written_out() {
-        assert_eq!(month(Lang::Zh, "2026-09"), "2026 年 9 月");
-        assert_eq!(month(Lang::En, "2026-09"), "Sep 2026");
+        assert_eq!(month(Lang::Zh, "2026-09").replace('\u{a0}', " "), "2026 年 9 月");
+        assert_eq!(month(Lang::En, "2026-09"), "Sep\u{a0}2026");
         assert_eq!(month(Lang::En, "2026-13"), "2026-13");
         assert_eq!(month(Lang::En, ""), "");
     }
