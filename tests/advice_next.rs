@@ -4,6 +4,7 @@
 use enough_gpu::advise::{Way, advise};
 use enough_gpu::catalog::Catalog;
 use enough_gpu::project::Project;
+use enough_gpu::text::numbers::money;
 use enough_gpu::text::{Lang, afford, answer, plan_card};
 use enough_gpu::units::Currency;
 
@@ -16,7 +17,7 @@ fn projects(catalog: &Catalog) -> Vec<Project> {
 #[test]
 fn the_next_step_rents_what_a_pick_rents() {
     let catalog = Catalog::bundled();
-    let mut clusters = 0;
+    let (mut clusters, mut spots) = (0, 0);
     for currency in [Currency::Usd, Currency::Cny] {
         for mut project in projects(&catalog) {
             project.budget.currency = currency;
@@ -33,9 +34,15 @@ fn the_next_step_rents_what_a_pick_rents() {
             clusters += usize::from(said.contains("cluster"));
             let name = plan_card(Lang::En, plan, &catalog);
             assert!(said.contains(&name), "{}: {said}, but the pick is {name}", project.preset);
+            // At the price of the same offer.
+            let spot = plan.way == Way::Spot;
+            assert_eq!(spot, said.contains("spot"), "{}: {said}", project.preset);
+            spots += usize::from(spot);
+            let whole = money(Lang::En, plan.cost, plan.rough);
+            assert!(said.contains(&whole), "{}: {said}, but the pick is {whole}", project.preset);
         }
     }
-    assert!(clusters > 0);
+    assert!(clusters > 0 && spots > 0, "{clusters} {spots}");
 }
 
 /// Somebody whose money is not enough is told where it goes for nothing, changed as far as needed, and what the limits

@@ -32,6 +32,20 @@ fn cases(catalog: &Catalog) -> Vec<Project> {
     found
 }
 
+/// Cards in such a number that a step would take more samples than there are do another training.
+#[test]
+fn no_row_has_more_cards_than_the_data_fills() {
+    let catalog = Catalog::bundled();
+    let mut project = on("llm-7b-full", "a100-sxm-80gb", 8, &catalog);
+    (project.samples, project.accumulation) = (1000, 1);
+    let advice = advise(&project, &catalog).unwrap();
+    assert!(advice.cards.iter().any(|c| c.count > 8));
+    for row in &advice.cards {
+        let step = project.micro_batch * row.accumulation * u64::from(row.count);
+        assert!(step <= project.samples, "{} x {}: {step}", row.count, row.gpu);
+    }
+}
+
 #[test]
 fn a_row_keeps_its_promise() {
     let catalog = Catalog::bundled();

@@ -1,7 +1,7 @@
 //! Every card and count on which the run could go, ranked by what a person wants: that it fits, that it costs little,
 //! that it can be had, that it is soon done.
 
-use super::engine::{Memo, accumulation, on};
+use super::engine::{Memo, accumulation, on, step_on};
 use super::money::{Offers, buy};
 use super::plans::Plan;
 use super::terms::{SET_UP_H, Terms};
@@ -44,6 +44,8 @@ pub(super) fn ranked(
     let terms = Terms::of(project).for_run(project, catalog);
     let offers = Offers::new(catalog, &terms);
     let own = project.accumulation as f64 * f64::from(project.hardware.count.max(1));
+    // A step of the person's own that is larger than the data is told elsewhere.
+    let most_samples = project.samples.max(step_on(project, project.hardware.count));
     let mut choices = Vec::with_capacity(catalog.gpus.len() * 2);
     for gpu in catalog.gpus.iter().filter(|g| bar(project, g).is_none()) {
         let mainstream = is_mainstream(project, gpu);
@@ -51,11 +53,17 @@ pub(super) fn ranked(
         let lasting = has_flash(gpu);
         let mut count = 1;
         let mut half: Option<CardChoice> = None;
+        let mut enough = false;
         loop {
+            // More cards would take more samples for a step than there are.
+            if enough && step_on(project, count) > most_samples {
+                break;
+            }
             let there = own_cards.filter(|(own, there)| own.id == gpu.id && there.hardware.count == count);
             let choice = choice(memo, project, gpu, count, there.map(|(_, there)| there), (&offers, &terms));
             let hopeless = half.as_ref().zip(choice.as_ref()).is_some_and(|(half, choice)| is_hopeless(half, choice));
             let more = !hopeless && count * 2 <= most(gpu) && choice.as_ref().is_none_or(wants_more);
+            enough |= choice.as_ref().is_some_and(|c| c.fits);
             half = choice.clone().filter(|c| !c.fits);
             // Clusters that are too small say nothing.
             if let Some(choice) = choice.filter(|c| c.fits || c.tight || count <= CARDS_PER_MACHINE) {

@@ -302,6 +302,12 @@ pub(super) fn accumulation(project: &Project, count: u32) -> u64 {
     (all / copies(cut.on(count), count)).max(1)
 }
 
+/// Samples of a step on `count` cards.
+pub(super) fn step_on(project: &Project, count: u32) -> u64 {
+    let copies = u64::from(project.hardware.parallel.on(count).data(count.max(1)));
+    project.micro_batch.saturating_mul(accumulation(project, count)).saturating_mul(copies)
+}
+
 /// The project on other cards. No screen hangs on a rented or new card.
 pub(super) fn on(project: &Project, gpu: &Gpu, count: u32, sharding: Sharding) -> Project {
     let mut other = project.clone();

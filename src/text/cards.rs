@@ -111,9 +111,9 @@ pub const fn pick(pick: Pick) -> Message {
 /// Why a rented card stands out among the rented ones.
 pub const fn rental_pick(pick: Pick) -> Message {
     match pick {
-        Pick::Cheapest => both!("租来最省", "cheapest to rent"),
-        Pick::Balanced => both!("租来最均衡", "balanced rental"),
-        Pick::Fastest => both!("租来最快", "fastest to rent"),
+        Pick::Cheapest => both!("按量租最省", "cheapest on demand"),
+        Pick::Balanced => both!("按量租最均衡", "balanced on demand"),
+        Pick::Fastest => both!("按量租够快", "fast on demand"),
     }
 }
 

@@ -365,21 +365,31 @@ fn elsewhere(lang: Lang, project: &Project, advice: &Advice, catalog: &Catalog) 
     let usable = |c: &&CardChoice| c.fits && c.rent.and_then(|r| r.run).is_none_or(|run| run.amount <= limit);
     let to_rent = || advice.cards.iter().filter(usable).filter(|c| c.rent.is_some());
     // The one that stands among the picks below, the cheapest first; they are weighed with all that is paid for.
-    let picked =
+    let mut picked =
         advice.plans.picks.iter().map(|(_, plan)| plan).filter(|plan| matches!(plan.way, Way::Rent | Way::Spot));
     let rented = picked
-        .into_iter()
-        .find_map(|plan| to_rent().find(|c| (c.gpu, c.count) == (plan.gpu, plan.count)))
-        .or_else(|| to_rent().find(|c| c.pick == Some(Pick::Cheapest)))
-        .or_else(|| to_rent().next());
-    if let Some((choice, rent)) = rented.and_then(|c| c.rent.map(|r| (c, r))) {
+        .find_map(|plan| Some((to_rent().find(|c| (c.gpu, c.count) == (plan.gpu, plan.count))?, plan.way)))
+        .or_else(|| {
+            Some((to_rent().find(|c| c.pick == Some(Pick::Cheapest)).or_else(|| to_rent().next())?, Way::Rent))
+        });
+    if let Some((choice, way, rent)) = rented.and_then(|(c, way)| c.rent.map(|r| (c, way, r))) {
         if choice.count > crate::estimate::CARDS_PER_MACHINE {
             return cluster(lang, choice, advice, catalog);
         }
-        let (name, who) = (card_name(lang, choice, catalog), before(lang, provider(lang, rent.provider)));
-        let per_hour = money(lang, rent.per_hour, rent.rough);
+        // At the price of the way that is meant: a machine let only while nobody else wants it costs half.
+        let spot = rent.spot.filter(|_| way == Way::Spot);
+        let (who, price, run) = match spot {
+            Some(price) => (rent.spot_provider, price, rent.spot_run),
+            None => (rent.provider, rent.per_hour, rent.run),
+        };
+        let mut name = card_name(lang, choice, catalog);
+        if spot.is_some() {
+            name.push_str(lang.pick("（竞价机，随时可能被收回）", " (spot: it may be taken away)"));
+        }
+        let who = before(lang, provider(lang, who));
+        let per_hour = money(lang, price, rent.rough);
         let abroad = super::offers::abroad(lang, rent.converted, rent.per_hour.currency);
-        let sentence = match (rent.run, choice.time) {
+        let sentence = match (run, choice.time) {
             (Some(run), Some(time)) => {
                 let (run, time) = (money(lang, run, rent.rough), about_hours(lang, time.run.hours()));
                 say!(
