@@ -273,7 +273,7 @@ impl Plan {
         let slack = allocated.scale(SLACK);
         let reserved = allocated + slack;
         let outside = overhead::context(gpu)
-            + overhead::eager_modules(project.runtime)
+            + overhead::eager_modules(project.runtime, gpu)
             + overhead::workspaces(gpu)
             + overhead::communication(project.hardware.count)
             + overhead::desktop(project);

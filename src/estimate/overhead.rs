@@ -27,13 +27,20 @@ pub fn context(gpu: Option<&Gpu>) -> Bytes {
 }
 
 /// Kernels of all libraries, which are loaded with the context unless CUDA is 11.7 or later and asked to wait (CUDA
-/// programming guide, "Lazy Loading"; `PyTorch` asks since 1.13): 1,343 MiB on a V100 before the first tensor
-/// (huggingface/transformers `perf_train_gpu_one`) against the 450 of [`context`].
-pub fn eager_modules(runtime: Runtime) -> Bytes {
-    match runtime {
-        Runtime::One | Runtime::LateOne => Bytes::from_mib(1343 - 450),
-        Runtime::Current | Runtime::Mid2 | Runtime::Early2 | Runtime::First2 | Runtime::LastOne => Bytes::ZERO,
+/// programming guide, "Lazy Loading"; `PyTorch` asks since 1.13). What `nvidia-smi` shows before the first tensor: 721 MiB on
+/// a GTX 1080 and 879 on an RTX 2080 Ti; 1,343 on a V100 (huggingface/transformers `perf_train_gpu_one`); 1,488 and 1,687 on
+/// an RTX 3090, with the CUDA 11 that it needs (pytorch/pytorch 49877 and 55277).
+pub fn eager_modules(runtime: Runtime, gpu: Option<&Gpu>) -> Bytes {
+    if !matches!(runtime, Runtime::One | Runtime::LateOne) {
+        return Bytes::ZERO;
     }
+    let before_ampere = gpu.filter(|g| g.compute_capability.is_some_and(|c| c < 8.0));
+    let all = match before_ampere.map(|g| g.family) {
+        None => 1590,
+        Some(GpuFamily::Datacenter | GpuFamily::Workstation) => 1343,
+        Some(_) => 880,
+    };
+    Bytes::from_mib(all) - context(gpu)
 }
 
 /// cuBLAS workspaces: 8 MiB a handle and stream, 32 MiB on Hopper and later (`CUDABlas.cpp`), for forward and backward

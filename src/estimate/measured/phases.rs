@@ -173,7 +173,7 @@ impl Pieces {
         let allocated = total(&peak.1);
         let reserved = allocated * RESERVED_OVER_ALLOCATED;
         let outside = overhead::context(gpu)
-            + overhead::eager_modules(project.runtime)
+            + overhead::eager_modules(project.runtime, gpu)
             + overhead::workspaces(gpu)
             + overhead::communication(project.hardware.count)
             + overhead::desktop(project)

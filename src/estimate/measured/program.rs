@@ -192,7 +192,7 @@ impl Planned {
         let (mut parts, host) = self.on_card(project, &r, &r.at_peak);
         let allocated: Bytes = parts.into_iter().sum();
         let outside = overhead::context(gpu)
-            + overhead::eager_modules(project.runtime)
+            + overhead::eager_modules(project.runtime, gpu)
             + overhead::workspaces(gpu)
             + overhead::convolutions(self.program())
             + overhead::communication(project.hardware.count)
