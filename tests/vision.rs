@@ -119,6 +119,8 @@ fn segmenters_have_their_sizes() {
         "unet-r34",
         "unet-r50",
         "fpn-r34",
+        "fpn-r50",
+        "deeplabv3plus-r18",
         "deeplabv3plus-r50",
         "nnunet-2d",
         "nnunet-3d",

@@ -27,9 +27,10 @@ pub fn context(gpu: Option<&Gpu>) -> Bytes {
 }
 
 /// Kernels of all libraries, which are loaded with the context unless CUDA is 11.7 or later and asked to wait (CUDA
-/// programming guide, "Lazy Loading"; `PyTorch` asks since 1.13). What `nvidia-smi` shows before the first tensor: 721 MiB on
-/// a GTX 1080 and 879 on an RTX 2080 Ti; 1,343 on a V100 (huggingface/transformers `perf_train_gpu_one`); 1,488 and 1,687 on
-/// an RTX 3090, with the CUDA 11 that it needs (pytorch/pytorch 49877 and 55277).
+/// programming guide, "Lazy Loading"; `PyTorch` asks since 1.13). What `nvidia-smi` shows before the first tensor: with CUDA 10
+/// 721 MiB on a GTX 1080, 879 on an RTX 2080 Ti, 1,008 on a Titan V (pytorch/pytorch 55277, 49877, 28394; the largest counts
+/// for game cards), 1,343 on a V100 (huggingface/transformers `perf_train_gpu_one`), and 1,488 and 1,687 on an RTX 3090 with
+/// the CUDA 11 that it needs (pytorch/pytorch 49877 and 55277).
 pub fn eager_modules(runtime: Runtime, gpu: Option<&Gpu>) -> Bytes {
     if !matches!(runtime, Runtime::One | Runtime::LateOne) {
         return Bytes::ZERO;
@@ -38,7 +39,7 @@ pub fn eager_modules(runtime: Runtime, gpu: Option<&Gpu>) -> Bytes {
     let all = match before_ampere.map(|g| g.family) {
         None => 1590,
         Some(GpuFamily::Datacenter | GpuFamily::Workstation) => 1343,
-        Some(_) => 880,
+        Some(_) => 1008,
     };
     Bytes::from_mib(all) - context(gpu)
 }

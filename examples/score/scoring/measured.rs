@@ -8,7 +8,7 @@ use super::defaults::{
     lora_targets, sequence,
 };
 use super::table::Row;
-use super::{gpus, models, sizes, when, words};
+use super::{gpus, models, nearest, sizes, when, words};
 use enough_gpu::catalog::{Architecture, Catalog, Gpu, LanguageKind, Model};
 use enough_gpu::estimate::overhead;
 use enough_gpu::project::{
@@ -233,9 +233,10 @@ fn project(
         frozen_share: frozen_share(row.text("method")),
         sequence: sequence(row, model, framework, (method, objective)),
         task: task(row, model, method),
-        image_side: picture.map_or(if domain == Domain::Diffusion { 512 } else { 224 }, |p| p.side),
+        image_side: picture.map_or_else(|| usual_side(model), |p| p.side),
         frames: picture.map_or(1, |p| p.frames),
         objects: objects(row),
+        classes: scene_classes(row, model),
         audio_seconds: sizes::seconds(size).unwrap_or(10.0),
         cached_latents: caches_latents(row, framework),
         text_encoders: text_encoders(row),
@@ -264,6 +265,24 @@ fn objects(row: &Row<'_>) -> u64 {
         .and_then(|(before, _)| before.rsplit(' ').next().and_then(|number| number.parse().ok()));
     let usual = if note.contains("VisDrone") { VISDRONE } else { Project::default().objects };
     stated.unwrap_or(usual).max(1)
+}
+
+/// The side of a picture where the row does not tell: the model's own, or what most are trained at.
+fn usual_side(model: Option<&Model>) -> u64 {
+    match model.map(|m| &m.architecture) {
+        Some(Architecture::Diffusion(_)) => 512,
+        Some(Architecture::Vision(v)) if v.resolution >= 1.0 => v.resolution as u64,
+        _ => 224,
+    }
+}
+
+/// Classes of a network for scenes, where the row's words tell the data set.
+fn scene_classes(row: &Row<'_>, model: Option<&Model>) -> Option<u64> {
+    let scenes = model.is_some_and(
+        |m| matches!(&m.architecture, Architecture::Vision(v) if v.kind.ends_with("segmentation") && v.kind != "instance segmentation"),
+    );
+    let words = ["model", "seq_or_res", "note", "source"].map(|column| row.text(column).to_lowercase()).join(" ");
+    nearest::scene_classes(&words).filter(|_| scenes)
 }
 
 /// How old the software was: as the row tells, or else by the card, which nobody trains on with software of today unless it

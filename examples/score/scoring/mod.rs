@@ -9,6 +9,7 @@ pub(crate) mod engine;
 pub(crate) mod gpus;
 pub(crate) mod measured;
 pub(crate) mod models;
+mod nearest;
 pub(crate) mod oracle;
 pub(crate) mod performance;
 pub(crate) mod report;

@@ -1,5 +1,6 @@
 //! The model that a row means: by name or alias, then by family and size.
 
+use super::nearest;
 use enough_gpu::catalog::{Architecture, Catalog, LanguageKind, Model};
 
 /// How far the size in the row may be from the model's for a name in part to be believed.
@@ -81,52 +82,17 @@ pub(crate) fn by_name<'a>(catalog: &'a Catalog, name: &str, params: Option<f64>)
 }
 
 fn by_whole_name<'a>(catalog: &'a Catalog, name: &str, params: Option<f64>) -> Option<&'a Model> {
+    if nearest::unlike(name) {
+        return None;
+    }
     // The whole name is believed even where the row's size is of another count.
     lookup(catalog, name)
         .or_else(|| catalog.resolve_model(name).filter(|m| fits(m, params)))
         .or_else(|| timm(name).and_then(|n| lookup(catalog, &n)).filter(|m| fits(m, params)))
-        .or_else(|| scenes(name).and_then(|n| lookup(catalog, &n)).filter(|m| fits(m, params)))
+        .or_else(|| nearest::scene(name, |id| catalog.model(id).is_some()).and_then(|n| lookup(catalog, &n)).filter(|m| fits(m, params)))
+        .or_else(|| nearest::yolo(name).and_then(|n| lookup(catalog, &n)).filter(|m| fits(m, params)))
         .or_else(|| shortened(name).find_map(|n| lookup(catalog, n).filter(|m| fits(m, params))))
-}
-
-/// Networks for scenes as mmsegmentation's tables name them: a head and its backbone (`DeepLabV3+ R-101-D8`, `UPerNet Swin-T`,
-/// `Segformer MIT-B3`). Of heads on a dilated ResNet that are not known, `PSPNet`'s is the nearest: the backbone decides.
-fn scenes(name: &str) -> Option<String> {
-    let lower = name.to_lowercase();
-    let text = lower.replace("r-", "r").replace("resnet-", "r").replace("resnet", "r").replace("convnext-", "convnext");
-    let words: Vec<&str> = text.split([' ', ',', '(', ')', '_', '-']).filter(|w| !w.is_empty()).collect();
-    if let Some(size) = words.iter().find_map(|w| w.strip_prefix("b")).filter(|_| text.contains("segformer")) {
-        return Some(format!("segformer-b{size}"));
-    }
-    let depth = words.iter().find(|w| matches!(**w, "r18" | "r34" | "r50" | "r101"));
-    let after = |word: &str| words.iter().position(|w| *w == word).and_then(|at| words.get(at + 1)).copied();
-    let backbone = match (depth, after("swin")) {
-        (Some(depth), _) => (*depth).to_owned(),
-        (None, Some(size)) => format!("swin-{size}"),
-        (None, None) => {
-            let size = words.iter().find_map(|w| w.strip_prefix("convnext"))?;
-            format!(
-                "convnext-{}",
-                match size {
-                    "t" => "tiny",
-                    "s" => "small",
-                    "b" => "base",
-                    other => other,
-                }
-            )
-        }
-    };
-    let dilated = words.contains(&"d8") || words.contains(&"d16");
-    let head = match *words.first()? {
-        "deeplabv3+" | "deeplabv3plus" => "deeplabv3plus",
-        "deeplabv3" => "deeplabv3",
-        "fcn" => "fcn",
-        "upernet" => "upernet",
-        "pspnet" | "psp" => "pspnet",
-        _ if dilated => "pspnet",
-        _ => return None,
-    };
-    Some(format!("{head}-{backbone}"))
+        .or_else(|| nearest::detector(name, |id| catalog.model(id).is_some()).and_then(|id| catalog.model(&id)))
 }
 
 /// The id that the catalog's way of naming gives to a name of timm's: `vit_large_patch14_224.augreg` is `vit-l-14`,

@@ -80,6 +80,21 @@ fn atrous(n: &mut Layers, pictures: Pictures, backbone: &str, pyramid: bool) {
     let Some(net) = residual::network(backbone) else { return };
     let x = n.pictures(3, pictures);
     let [_, third, last] = residual::dilated(n, x, &net, pictures.evaluated);
+    if pictures.evaluated {
+        // mmsegmentation's heads are as wide as a quarter of the backbone; its FCN has two convolutions and sees their
+        // input once more.
+        let width = last.channels / 4;
+        let x = if pyramid {
+            scenes::wide_pyramid(n, last, false)
+        } else {
+            let y = n.conv_norm(last, Conv::new(width, 3), Act::Relu);
+            let y = n.conv_norm(y, Conv::new(width, 3), Act::Relu);
+            let y = n.cat_maps(&[last, y]);
+            n.conv_norm(y, Conv::new(width, 3), Act::Relu)
+        };
+        scenes::finish(n, x, third, pictures);
+        return;
+    }
     let out = if pyramid { pyramid_pooling(n, last, classes) } else { fcn_head(n, last, classes) };
     let out = n.resize(out, pictures.height, pictures.width);
     let aux = fcn_head(n, third, classes);

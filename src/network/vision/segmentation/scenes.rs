@@ -40,7 +40,7 @@ fn pooled(n: &mut Layers, x: Map, out: u64) -> Map {
 }
 
 /// Classes of every pixel at the pictures' size, and beside them those of an auxiliary head on earlier maps.
-fn finish(n: &mut Layers, x: Map, aux: Map, pictures: Pictures) {
+pub(super) fn finish(n: &mut Layers, x: Map, aux: Map, pictures: Pictures) {
     let classes = pictures.classes_or(SCENES);
     let dropped = Map { t: n.b.dropout(x.t, 0.1), ..x };
     let logits = n.conv(dropped, Conv::new(classes, 1).bias());
@@ -53,7 +53,7 @@ fn finish(n: &mut Layers, x: Map, aux: Map, pictures: Pictures) {
 fn pspnet(n: &mut Layers, net: &residual::Residual, pictures: Pictures) {
     let x = n.pictures(3, pictures);
     let [_, third, last] = residual::dilated(n, x, net, true);
-    let x = pooled(n, last, 512);
+    let x = pooled(n, last, last.channels / 4);
     finish(n, x, third, pictures);
 }
 
@@ -141,26 +141,37 @@ fn fpn(n: &mut Layers, net: &residual::Residual, pictures: Pictures) {
     pixel_loss(n, &[(logits, false)], pictures);
 }
 
+/// mmsegmentation's atrous pyramid, as wide as a quarter of the backbone, its convolutions separable in `DeepLabV3+`.
+pub(super) fn wide_pyramid(n: &mut Layers, last: Map, separable: bool) -> Map {
+    let width = last.channels / 4;
+    let mut parts = vec![n.conv_norm(last, Conv::new(width, 1), Act::Relu)];
+    for rate in [12, 24, 36] {
+        parts.push(if separable {
+            super::separable(n, last, width, rate)
+        } else {
+            n.conv_norm(last, Conv::new(width, 3).dilation(rate), Act::Relu)
+        });
+    }
+    let mean = n.global_pool(last);
+    let mean = n.conv_norm(mean, Conv::new(width, 1), Act::Relu);
+    parts.push(n.resize(mean, last.height, last.width));
+    let joined = n.cat_maps(&parts);
+    n.conv_norm(joined, Conv::new(width, 3), Act::Relu)
+}
+
 /// `DeepLabV3+`: separable atrous pyramid, joined with the first stage at a quarter of the size; the pyramid at a sixteenth,
 /// or at an eighth and with an auxiliary head where `OpenMMLab` trains it.
 fn plus(n: &mut Layers, net: &residual::Residual, pictures: Pictures) {
     let x = n.pictures(3, pictures);
     if pictures.evaluated {
         let [first, third, last] = residual::dilated(n, x, net, true);
-        let mut parts = vec![n.conv_norm(last, Conv::new(512, 1), Act::Relu)];
-        for rate in [12, 24, 36] {
-            parts.push(super::separable(n, last, 512, rate));
-        }
-        let mean = n.global_pool(last);
-        let mean = n.conv_norm(mean, Conv::new(512, 1), Act::Relu);
-        parts.push(n.resize(mean, last.height, last.width));
-        let joined = n.cat_maps(&parts);
-        let x = n.conv_norm(joined, Conv::new(512, 3), Act::Relu);
+        let width = last.channels / 4;
+        let x = wide_pyramid(n, last, true);
         let x = n.resize(x, first.height, first.width);
         let fine = n.conv_norm(first, Conv::new(48, 1), Act::Relu);
         let x = n.cat_maps(&[x, fine]);
-        let x = super::separable(n, x, 512, 1);
-        let x = super::separable(n, x, 512, 1);
+        let x = super::separable(n, x, width, 1);
+        let x = super::separable(n, x, width, 1);
         finish(n, x, third, pictures);
         return;
     }
