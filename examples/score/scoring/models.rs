@@ -89,7 +89,11 @@ fn by_whole_name<'a>(catalog: &'a Catalog, name: &str, params: Option<f64>) -> O
     lookup(catalog, name)
         .or_else(|| catalog.resolve_model(name).filter(|m| fits(m, params)))
         .or_else(|| timm(name).and_then(|n| lookup(catalog, &n)).filter(|m| fits(m, params)))
-        .or_else(|| nearest::scene(name, |id| catalog.model(id).is_some()).and_then(|n| lookup(catalog, &n)).filter(|m| fits(m, params)))
+        .or_else(|| {
+            nearest::scene(name, |id| catalog.model(id).is_some())
+                .and_then(|n| lookup(catalog, &n))
+                .filter(|m| fits(m, params))
+        })
         .or_else(|| nearest::yolo(name).and_then(|n| lookup(catalog, &n)).filter(|m| fits(m, params)))
         .or_else(|| shortened(name).find_map(|n| lookup(catalog, n).filter(|m| fits(m, params))))
         .or_else(|| nearest::detector(name, |id| catalog.model(id).is_some()).and_then(|id| catalog.model(&id)))

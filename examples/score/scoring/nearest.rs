@@ -15,10 +15,10 @@ const HEADS: &[(&[&str], &[&str])] = &[
     ),
     (&["fast rcnn"], &["fast-rcnn", "faster-rcnn"]),
     (&["rpn "], &["rpn", "faster-rcnn"]),
-    (&["fcos", "atss", "gfl", "paa ", "tood", "vfnet", "autoassign", "foveabox", "reppoints", "lad ", "ddod"], &[
-        "fcos",
-        "retinanet",
-    ]),
+    (
+        &["fcos", "atss", "gfl", "paa ", "tood", "vfnet", "autoassign", "foveabox", "reppoints", "lad ", "ddod"],
+        &["fcos", "retinanet"],
+    ),
     (&["retina", "freeanchor", "fsaf"], &["retinanet"]),
     (&["rcnn", "pafpn", "faster"], &["faster-rcnn"]),
 ];
@@ -138,7 +138,9 @@ pub(super) fn scene(name: &str, exists: impl Fn(&str) -> bool) -> Option<String>
     let backbone = numbered('r', &["18", "34", "50", "101"])
         .map(|depth| format!("r{depth}"))
         .or_else(|| after("swin").map(|size| format!("swin-{size}")))
-        .or_else(|| words.iter().find_map(|w| w.strip_prefix("convnext")).map(|size| format!("convnext-{}", named(size))))?;
+        .or_else(|| {
+            words.iter().find_map(|w| w.strip_prefix("convnext")).map(|size| format!("convnext-{}", named(size)))
+        })?;
     let dilated = words.contains(&"d8");
     let heads: &[&str] = match first {
         "deeplabv3+" | "deeplabv3plus" => &["deeplabv3plus", "pspnet"],
