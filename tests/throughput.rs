@@ -6,7 +6,7 @@ mod rows;
 
 use enough_gpu::catalog::Catalog;
 use enough_gpu::estimate::time::{Workload, has_flash};
-use enough_gpu::project::{Precision, Project, Sharding};
+use enough_gpu::project::{Method, Precision, Project, Sharding};
 
 #[test]
 fn time_agrees_with_measured_training() {
@@ -66,6 +66,39 @@ fn runs_take_as_long_as_published() {
         // in bf16 takes longer than one in fp8.
         let longest = if source.contains("fp8") { 1.8 } else { 1.3 };
         assert!((0.3..longest).contains(&(ours / published)), "{preset}: {ours:.2} h, published {published:.2} h");
+    }
+}
+
+/// Hours of nnU-Net's 1,000 epochs of 250 steps and 50 validations on an A100 of 40 GB (MIC-DKFZ/nnUNet
+/// documentation/resenc_presets.md): model, side of the patch, hours.
+const VOLUMES: [(&str, u64, f64); 4] = [
+    ("nnunet-3d", 128, 9.0),
+    ("nnunet-resenc-m", 128, 12.0),
+    ("nnunet-resenc-l", 192, 35.0),
+    ("nnunet-resenc-xl", 224, 66.0),
+];
+
+#[test]
+fn volumes_take_as_long_as_published() {
+    let catalog = Catalog::bundled();
+    let gpu = catalog.gpu("a100-sxm-40gb").unwrap();
+    for (model, side, published) in VOLUMES {
+        let project = Project {
+            model: model.to_owned(),
+            method: Method::Scratch,
+            precision: Precision::AmpFp16,
+            micro_batch: 2,
+            accumulation: 1,
+            samples: 500,
+            epochs: 1000.0,
+            image_side: side,
+            frames: side,
+            ..Project::default()
+        };
+        // A validation is a forward pass: a third of a step.
+        let ours = enough_gpu::estimate::time(&project, gpu, 1, &catalog).unwrap().run.hours() * (1.0 + 50.0 / 750.0);
+        println!("{model}: {ours:.1} h, published {published:.1} h");
+        assert!((0.75..1.25).contains(&(ours / published)), "{model}: {ours:.1} h, published {published:.1} h");
     }
 }
 
