@@ -207,6 +207,7 @@ impl Stack {
                     zeroes_gradients: true,
                     // Models of a repository's own; transformers called the kernel already.
                     written_gelu: self.own_models,
+                    data_on_card: self.own_models,
                     keeps_softmax_input: runtime == Runtime::One,
                     sums_gradients_anew: true,
                     wide_assigner: true,
@@ -287,6 +288,7 @@ pub fn configure(project: &Project, layers: u64, task: Task, gpu: Option<&Gpu>) 
         // NVIDIA/DeepLearningExamples `BERT/modeling.py`; PyTorch 1.7 is the first for it).
         code: Code {
             written_gelu: stack.code.written_gelu && !ampere(gpu),
+            data_on_card: stack.code.data_on_card && !ampere(gpu),
             int8_saves_input: has_bitsandbytes(project.framework),
             compiled: project.habits.compiled,
             // Preference losses took log-softmax of the fp32 logits that the model returned (`get_batch_logps` of TRL).

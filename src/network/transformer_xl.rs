@@ -15,6 +15,8 @@ use crate::project::Checkpointing;
 /// What the layers saw of the segment before; the one kept for the next is as large.
 const BEFORE: Slot = Slot(6);
 const NEXT: Slot = Slot(7);
+/// Tokens of WikiText-103 (Merity et al. 2016, table 1): training, validation and test.
+const WIKITEXT_103: u64 = 103_227_021 + 217_646 + 245_569;
 /// Sinusoids of the relative positions.
 const POSITIONS: Slot = Slot(8);
 
@@ -50,6 +52,9 @@ pub(crate) fn transformer_xl(model: &LanguageModel, style: &Style, config: &Step
     n.b.end_segment(false, true);
     n.b.end_group();
     n.b.program.batch_bytes += 2 * bytes(tokens, Dtype::I64);
+    if config.code.data_on_card {
+        n.b.program.batch_bytes += bytes(WIKITEXT_103, Dtype::I64);
+    }
     n.b.program
 }
 
