@@ -79,12 +79,10 @@ pub(super) fn default_batch(row: &Row<'_>, framework: Framework, domain: Domain)
     }
 }
 
-/// Micro-batches of a step where the row says nothing: the pipeline's; LitGPT's scripts step after 64 or 128 samples
-/// (`batch_size` in finetune/*.py, `global_batch_size` in its configuration files), far more than several cards take at
-/// once.
+/// Micro-batches of a step where the row says nothing: the pipeline's; LitGPT's scripts step after 8 to 128 samples
+/// (`batch_size` in finetune/*.py, `global_batch_size` in its configuration files), more than the cards take at once.
 pub(super) fn accumulates(framework: Framework, cards: &Cards) -> u64 {
-    let several = framework == Framework::Litgpt && cards.hardware.count > 1;
-    cards.micro_batches.max(if several { 2 } else { 1 })
+    cards.micro_batches.max(if framework == Framework::Litgpt { 2 } else { 1 })
 }
 
 pub(super) fn lora_targets(text: &str, framework: Framework, domain: Domain) -> LoraTargets {
