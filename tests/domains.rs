@@ -141,5 +141,6 @@ fn the_library_follows_the_network() {
     assert_eq!(to("yolo11n"), Framework::Ultralytics);
     assert_eq!(to("resnet50"), Framework::Pytorch);
     assert_eq!(to("yolov8s"), Framework::Ultralytics);
-    assert_eq!(to("llama-3.1-8b"), Framework::Transformers);
+    // As the projects with such a model have it.
+    assert_eq!(to("llama-3.1-8b"), Framework::LlamaFactory);
 }

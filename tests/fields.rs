@@ -4,7 +4,8 @@
 use enough_gpu::catalog::Catalog;
 use enough_gpu::project::link::Link;
 use enough_gpu::project::{
-    Checkpointing, Field, FieldError, Kind, Method, Precision, Project, Typed, apply, choices, fields, relevant,
+    Checkpointing, Field, FieldError, Kind, Method, Optimizer, Precision, Project, Typed, apply, choices, fields,
+    relevant,
 };
 use enough_gpu::units::Currency;
 
@@ -249,11 +250,53 @@ fn another_model_keeps_what_still_makes_sense() {
     fields::set(&mut project, Field::Model, "resnet50", &catalog).unwrap();
     assert_eq!(project.method, Method::Full, "no adapters for a ResNet");
     assert_eq!(project.image_side, 224);
-    assert_eq!(project.precision, Precision::AmpBf16);
+    assert_eq!(project.precision, Precision::AmpFp16, "nobody touched it: as the recipes of such networks have it");
     assert_eq!(project.hardware.gpu, "rtx-4090");
 
     fields::set(&mut project, Field::Model, "sdxl", &catalog).unwrap();
     assert_eq!(project.image_side, 1024);
+}
+
+/// What nobody touched comes with the model; what somebody did stays.
+#[test]
+fn a_model_of_another_kind_brings_its_own_settings() {
+    let catalog = Catalog::bundled();
+    let switched = |from: &Project, model: &str| {
+        let mut project = from.clone();
+        fields::set(&mut project, Field::Model, model, &catalog).unwrap();
+        project
+    };
+    let steps = |p: &Project| (p.micro_batch, p.accumulation, p.epochs);
+    let flux = switched(&start("mnist"), "flux.1-dev");
+    assert_eq!((flux.method, flux.precision, flux.optimizer), (Method::Lora, Precision::AmpBf16, Optimizer::AdamW));
+    assert_eq!((flux.micro_batch, flux.samples, flux.preset.as_str()), (1, start("gongbi-lora-flux").samples, ""));
+    let qwen = switched(&start("cat-dog"), "qwen3-8b");
+    assert_eq!((qwen.method, qwen.precision, steps(&qwen)), (Method::QLora, Precision::AmpBf16, (1, 8, 3.0)));
+    assert_eq!((qwen.samples, qwen.sequence), (1000, 1024));
+    let sdxl = switched(&start("joke-chat-qlora"), "sdxl");
+    let own = start("gongbi-lora-sdxl");
+    assert_eq!((sdxl.lora, sdxl.accumulation, sdxl.samples, sdxl.epochs), (own.lora, 1, own.samples, own.epochs));
+    let yolo = switched(&start("joke-chat-qlora"), "yolo11s");
+    assert_eq!((yolo.micro_batch, yolo.epochs, yolo.checkpointing), (16, 100.0, Checkpointing::Off));
+    let whisper = switched(&start("llm-7b-lora"), "whisper-large-v3");
+    assert_eq!((whisper.method, whisper.micro_batch), (Method::Full, start("whisper-large-lora").micro_batch));
+    // Pictures to boxes and pictures to clips are another matter too.
+    assert_eq!(switched(&start("cat-dog"), "yolo11n").image_side, 640);
+    assert!(switched(&start("gongbi-lora-sdxl"), "wan2.1-t2v-14b").frames > 1);
+    assert_eq!(switched(&start("wan-lora"), "sdxl").frames, 1);
+    // By way of a model of the same kind, and of another; and what was touched stays.
+    let mut chat = switched(&start("joke-chat-qlora"), "qwen3-8b");
+    assert_eq!(switched(&chat, "sdxl").accumulation, 1);
+    fields::set(&mut chat, Field::Samples, "2000", &catalog).unwrap();
+    fields::set(&mut chat, Field::LoraRank, "64", &catalog).unwrap();
+    let painted = switched(&chat, "sdxl");
+    assert_eq!((painted.samples, painted.lora.rank, painted.accumulation), (2000, 64, 1));
+    // Of one kind everything stays.
+    let larger = switched(&start("joke-chat-qlora"), "qwen2.5-14b");
+    assert_eq!((larger.method, larger.accumulation, larger.lora), (Method::QLora, 8, start("joke-chat-qlora").lora));
+    // A model that a link names alone is what it was.
+    let linked = switched(&Project::default(), "sdxl");
+    assert_eq!((linked.lora.rank, linked.samples, linked.accumulation), (16, 1000, 1));
 }
 
 #[test]

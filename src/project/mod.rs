@@ -15,6 +15,7 @@ mod relevant;
 mod runtime;
 pub mod search;
 mod settings;
+mod usual;
 pub use check::{Applied, Typed, apply};
 pub use custom::{CustomModel, CustomNetwork};
 pub use fields::{FieldError, Kind, Range};
@@ -24,6 +25,7 @@ pub use prices::{CNY_PER_USD, CardPrice, PriceKind, Prices, place, priced_card};
 pub use relevant::{Relevant, choices, relevant};
 pub use runtime::{Habits, Runtime};
 pub use settings::*;
+pub use usual::Begun;
 
 use serde::{Deserialize, Serialize};
 
@@ -33,6 +35,9 @@ use serde::{Deserialize, Serialize};
 pub struct Project {
     /// Id of the preset it started from, or empty.
     pub preset: String,
+    /// The preset that it began with, where it has become a project of its own.
+    #[serde(skip)]
+    pub begun: Begun,
     /// Id of a catalog model, or empty when `custom` or `network` is used.
     pub model: String,
     /// A language model given by its numbers instead of by name.
@@ -164,6 +169,7 @@ impl Default for Project {
     fn default() -> Self {
         Self {
             preset: String::new(),
+            begun: Begun::default(),
             model: String::new(),
             custom: None,
             network: None,

@@ -3,7 +3,7 @@
 mod words;
 
 use self::words::Quantity;
-use super::relevant::LARGE_DENOISER;
+use super::usual::LARGE_DENOISER;
 use super::{
     BaseFormat, Checkpointing, Framework, Hardware, Lora, LoraTargets, Method, Objective, Optimizer, Precision,
     Project, Sharding,

@@ -1,12 +1,11 @@
 //! Which fields and choices make sense for a project: nobody is asked for a sequence length for YOLO.
 
 use super::{
-    Attention, BaseFormat, Checkpointing, Choice, Field, Framework, Interconnect, LanguageTask, Lora, LoraTargets,
+    Attention, BaseFormat, Checkpointing, Choice, Field, Framework, Interconnect, LanguageTask, LoraTargets,
     LossKernel, Method, Network, Objective, Offload, Optimizer, OptimizerImpl, Parallel, Place, Precision, Project,
     Sharding, TextEncoders,
 };
-use crate::catalog::{Architecture, Catalog, DiffusionModel, Domain, LanguageKind, Model};
-use crate::units::decimal;
+use crate::catalog::{Architecture, Catalog, Domain, LanguageKind, Model};
 
 /// The fields of a project in the order they are shown.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -28,8 +27,8 @@ impl Relevant {
 
 /// What of a model decides which settings make sense.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Shape {
-    domain: Domain,
+pub(super) struct Shape {
+    pub(super) domain: Domain,
     /// Predicts tokens over a vocabulary.
     vocabulary: bool,
     attention: bool,
@@ -42,7 +41,7 @@ struct Shape {
     trees: bool,
 }
 
-fn shape(project: &Project, catalog: &Catalog) -> Option<Shape> {
+pub(super) fn shape(project: &Project, catalog: &Catalog) -> Option<Shape> {
     let blank = Shape {
         domain: Domain::Language,
         vocabulary: true,
@@ -271,7 +270,7 @@ fn learns_text(project: &Project, catalog: &Catalog) -> bool {
 }
 
 /// Which libraries train what.
-fn trains(framework: Framework, domain: Domain) -> bool {
+pub(super) fn trains(framework: Framework, domain: Domain) -> bool {
     match framework {
         Framework::Pytorch => true,
         Framework::Transformers => !matches!(domain, Domain::Diffusion | Domain::Small),
@@ -289,107 +288,5 @@ fn trains(framework: Framework, domain: Domain) -> bool {
         | Framework::OneTrainer
         | Framework::AiToolkit => domain == Domain::Diffusion,
         Framework::Ultralytics | Framework::OpenMmlab => domain == Domain::Vision,
-    }
-}
-
-/// What kind of model the project trains.
-pub(super) fn domain(project: &Project, catalog: &Catalog) -> Option<Domain> {
-    shape(project, catalog).map(|s| s.domain)
-}
-
-/// Brings the settings that make no sense for a newly chosen model to what is usual for it; keeps all others. `before`
-/// is the domain of the model that was there.
-pub(super) fn adapt(project: &mut Project, before: Option<Domain>, catalog: &Catalog) {
-    let usual = |field, project: &Project| choices(field, project, catalog);
-    if !usual(Field::Method, project).contains(&project.method.id()) {
-        project.method = Method::Full;
-    }
-    let libraries = usual(Field::Framework, project);
-    if !libraries.contains(&project.framework.id()) {
-        project.framework = libraries.first().and_then(|id| Framework::from_id(id)).unwrap_or_default();
-        project.lora = Lora { rank: project.lora.rank, ..Lora::default() };
-    }
-    pictures_library(project, before, catalog);
-    if !usual(Field::Checkpointing, project).contains(&project.checkpointing.id()) {
-        project.checkpointing = Checkpointing::PerBlock;
-    }
-    if !usual(Field::Base, project).contains(&project.base.id()) {
-        project.base = BaseFormat::AsPrecision;
-    }
-    if domain(project, catalog) != Some(Domain::Language) {
-        project.hardware.parallel = Parallel::default();
-    }
-    if let Some(model) = catalog.model(&project.model)
-        && before != Some(model.domain)
-    {
-        native_size(project, model);
-        if let Architecture::Diffusion(denoiser) = &model.architecture {
-            usual_denoiser(project, model.id, denoiser);
-        }
-    }
-    if catalog.preset(&project.preset).is_some_and(|p| p.model != project.model) {
-        // From here on it is the person's own project.
-        project.preset.clear();
-    }
-}
-
-/// The library of a network for pictures: YOLO has its own, the others are trained with scripts in plain PyTorch (timm,
-/// torchvision). A library that was chosen among those for pictures stays where it can train the new model.
-fn pictures_library(project: &mut Project, before: Option<Domain>, catalog: &Catalog) {
-    let now = domain(project, catalog);
-    let yolo = project.model.starts_with("yolo");
-    let library = &mut project.framework;
-    if now != Some(Domain::Vision) {
-        if before == Some(Domain::Vision) && now.is_some() && *library == Framework::Pytorch {
-            *library = Framework::ALL.iter().copied().find(|f| now.is_some_and(|d| trains(*f, d))).unwrap_or_default();
-        }
-    } else if yolo && (before != now || matches!(library, Framework::Pytorch | Framework::Transformers)) {
-        *library = Framework::Ultralytics;
-    } else if !yolo && (before != now || *library == Framework::Ultralytics) {
-        *library = Framework::Pytorch;
-    }
-}
-
-/// Above this size a denoiser's published recipes turn gradient checkpointing on for adapters too (the SDXL, SD3 and
-/// FLUX pages of kohya sd-scripts and diffusers; not the SD 1.5 ones).
-pub(super) const LARGE_DENOISER: u64 = 1_500_000_000;
-
-/// Denoisers that kohya's scripts train: sd-scripts pictures, musubi-tuner clips (their READMEs).
-const KOHYA: [&str; 7] = ["sd1.5", "sd2.1", "sdxl", "sd3", "flux.1", "wan2", "hunyuanvideo"];
-
-/// How people train a denoiser that they have just picked: adapters, with the library that is written for it, and with
-/// checkpointing where it is large or makes clips.
-fn usual_denoiser(project: &mut Project, model: &str, denoiser: &DiffusionModel) {
-    if project.method == Method::Full && !denoiser.kind.contains("adapter") {
-        project.method = Method::Lora;
-    }
-    let kohya = KOHYA.iter().any(|family| model.starts_with(family));
-    project.framework = if kohya { Framework::Kohya } else { Framework::Diffusers };
-    // None of the two drops out unless asked.
-    project.lora = Lora { rank: project.lora.rank, dropout: 0.0, ..Lora::default() };
-    if denoiser.denoiser_params > LARGE_DENOISER || denoiser.native_frames.is_some_and(|frames| frames > 1.0) {
-        project.checkpointing = Checkpointing::PerBlock;
-    }
-}
-
-/// The size a model was made for.
-fn native_size(project: &mut Project, model: &Model) {
-    // `832x480 or 1280x720` is the side of a square with as many pixels as the first.
-    let square = |text: &str| {
-        let first = text.split_whitespace().next()?;
-        let (width, height) = first.split_once('x').unwrap_or((first, first));
-        let (width, height) = (decimal::read(width)?, decimal::read(height)?);
-        Some((width * height).sqrt().round() as u64)
-    };
-    match &model.architecture {
-        Architecture::Vision(v) => project.image_side = (v.resolution.max(8.0)) as u64,
-        Architecture::Diffusion(d) => {
-            project.image_side = square(d.native_resolution).unwrap_or(1024).clamp(8, 32_768);
-            project.frames = d.native_frames.map_or(1, |f| f.max(1.0) as u64);
-        }
-        Architecture::Language(l) if l.max_context > 0 => {
-            project.sequence = project.sequence.min(u64::from(l.max_context));
-        }
-        Architecture::Language(_) | Architecture::Other(_) => {}
     }
 }

@@ -4,8 +4,8 @@ use super::{CUSTOM_MODEL, CUSTOM_NETWORK, FieldError, Kind, NO_GPU, Range, kilo,
 use crate::catalog::{Catalog, Gpu};
 use crate::project::number::{self, Kilo, NotNumber};
 use crate::project::{
-    Checkpointing, Choice, CustomModel, CustomNetwork, Field, Method, Parallel, PriceKind, Project, prices, relevant,
-    search,
+    Checkpointing, Choice, CustomModel, CustomNetwork, Field, Method, Parallel, PriceKind, Project, prices, search,
+    usual,
 };
 use crate::units::Currency;
 
@@ -252,7 +252,7 @@ fn set_row(project: &mut Project, field: Field, raw: &str, catalog: &Catalog) ->
             if raw.is_empty() {
                 return Err(FieldError::Empty(Kind::Search));
             }
-            let before = relevant::domain(project, catalog);
+            let before = project.clone();
             if raw == CUSTOM_MODEL {
                 project.custom.get_or_insert_with(CustomModel::default);
                 project.network = None;
@@ -273,7 +273,7 @@ fn set_row(project: &mut Project, field: Field, raw: &str, catalog: &Catalog) ->
                 project.model = found.id.to_string();
                 (project.custom, project.network) = (None, None);
             }
-            relevant::adapt(project, before, catalog);
+            usual::adapt(project, &before, catalog);
         }
         _ => {
             let preset = catalog
