@@ -122,9 +122,18 @@ const BUSY: Bytes = Bytes(300 << 20);
 /// Cards that are told of one by one.
 const MOST: usize = 8;
 
-/// A script does not tell how much data there is: what the form has is somebody else's.
-pub fn no_samples(lang: Lang, samples: u64) -> String {
+/// A script does not tell how much data there is: what the form has is somebody else's. `epochs`: what a number of
+/// steps makes of it.
+pub fn no_samples(lang: Lang, samples: u64, epochs: Option<f64>) -> String {
     let samples = plain(samples as f64);
+    if let Some(epochs) = epochs {
+        let epochs = plain(epochs);
+        return say!(
+            lang,
+            "这里没写有多少数据：按表单里的 {samples} 条，这些步数合 {epochs} 轮，就填这个。你的数据量不一样，改完“数据量”再填一次。",
+            "This does not tell how much data there is: with the {samples} samples of the form the steps make {epochs} epochs, and that is filled in. If yours are others, set them first and fill in again."
+        );
+    }
     say!(
         lang,
         "这里没写有多少数据，表单里还是 {samples}：填完记得把“数据量”改成你自己的，时间和钱都靠它。",
@@ -240,8 +249,8 @@ pub fn note(lang: Lang, note: &Note, catalog: &Catalog) -> String {
         .to_string(),
         Note::Steps(steps) => say!(
             lang,
-            "训练按步数结束：{steps} 步。",
-            "The training ends after a number of steps: {steps}."
+            "训练按步数结束：{steps} 步，换算成“轮数”再填。",
+            "The training ends after {steps} steps; they are filled in as epochs."
         ),
     }
 }

@@ -101,8 +101,9 @@ fn notes(door: Door, lang: Lang, reading: &Reading) -> AnyView {
     let mut notes: Vec<AnyView> = reading.notes.iter().map(note).collect();
     let sized = reading.kind != TextKind::Script || reading.value(Field::Samples).is_some();
     if !sized && !reading.found.is_empty() {
-        let samples = door.page().project.with(|project| project.samples);
-        notes.push(view! { <p>{doors::no_samples(lang, samples)}</p> }.into_any());
+        let (after, _) = door.page().project.with(|project| reading.apply(project, door.page().catalog));
+        let sentence = doors::no_samples(lang, after.samples, reading.steps().map(|_| after.epochs));
+        notes.push(view! { <p>{sentence}</p> }.into_any());
     }
     view! { <div class="door-notes" data-testid="door-notes">{notes}</div> }.into_any()
 }

@@ -5,7 +5,7 @@ use super::error::MemoryError;
 use super::text::clipped;
 use crate::catalog::Catalog;
 use crate::project::link::{Link, Unread};
-use crate::project::{Field, Project, link};
+use crate::project::{Field, FieldError, Hardware, Parallel, Project, Sharding, fields, link};
 
 /// What kind of text it is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -135,6 +135,8 @@ pub struct Reading {
     pub error: Option<MemoryError>,
     /// The cards it lists.
     pub cards: Vec<ListedCard>,
+    /// It tells a whole run: what it leaves out is what its library does, and nothing of the project in the form.
+    pub whole: bool,
 }
 
 impl Reading {
@@ -172,8 +174,44 @@ impl Reading {
     }
 
     /// The project with everything that was found put onto it, and what of it a field does not take. The rest of the
-    /// project stays.
+    /// project stays; of a whole run, its cards, prices and data.
     pub fn apply(&self, base: &Project, catalog: &Catalog) -> (Project, Vec<Unread>) {
-        Link::of(self.found.iter().map(|found| (found.key, found.value.as_str()))).onto(base, catalog)
+        let blank = self.whole.then(|| self.blank(base, catalog));
+        let found = self.found.iter().map(|found| (found.key, found.value.as_str()));
+        let (mut project, unread) = Link::of(found).onto(blank.as_ref().unwrap_or(base), catalog);
+        if let Some(steps) = self.steps() {
+            let hardware = &project.hardware;
+            let copies = u64::from(hardware.parallel.data(hardware.count));
+            let a_step = project.micro_batch.saturating_mul(project.accumulation).saturating_mul(copies);
+            let passes = steps as f64 * a_step as f64 / project.samples.max(1) as f64;
+            project.epochs = ((passes * 1e3).round() / 1e3).clamp(0.001, 1e6);
+        }
+        (project, unread)
+    }
+
+    /// The number of steps that ends the run.
+    pub fn steps(&self) -> Option<u64> {
+        self.notes.iter().find_map(|note| if let Note::Steps(steps) = note { Some(*steps) } else { None })
+    }
+
+    /// A project of which nothing is said but what the text cannot know: cards, prices, how much data there is, and
+    /// the model where it names none.
+    fn blank(&self, base: &Project, catalog: &Catalog) -> Project {
+        let named = self.value(Field::Model);
+        let mut there = base.clone();
+        if let Some(model) = named {
+            // A name that is refused is told of where everything is put on.
+            let _: Result<(), FieldError> = fields::set(&mut there, Field::Model, model, catalog);
+        }
+        let hardware =
+            Hardware { sharding: Sharding::default(), parallel: Parallel::default(), ..base.hardware.clone() };
+        let (budget, prices) = (base.budget, base.prices.clone());
+        let mut blank = Project { hardware, budget, prices, ..Project::default() };
+        (blank.samples, blank.epochs) = (there.samples, there.epochs);
+        if named.is_none() {
+            (blank.custom, blank.network) = (base.custom.clone(), base.network.clone());
+            let _: Result<(), FieldError> = fields::set(&mut blank, Field::Model, &base.model, catalog);
+        }
+        blank
     }
 }

@@ -86,6 +86,8 @@ pub(super) enum Says {
     TrainsText,
     /// They are not.
     DenoiserOnly,
+    /// The MLP has a gate.
+    Gated,
     /// Blocks that wait in main memory.
     BlocksToSwap,
     /// The optimizer steps weight by weight as their gradients come.
@@ -185,6 +187,7 @@ pub(super) const FLAGS: &[(&str, Says)] = &[
     ("cache_text_encoder_outputs", S::CachedText), ("cache_text_encoder_outputs_to_disk", S::CachedText),
     ("train_text_encoder", S::TrainsText), ("network_train_text_encoder_only", S::TrainsText),
     ("network_train_unet_only", S::DenoiserOnly), ("blocks_to_swap", S::BlocksToSwap),
+    ("swiglu", S::Gated), ("optimizer_in_bwd", S::FusedBackward),
     ("fused_backward_pass", S::FusedBackward), ("blockwise_fused_optimizers", S::FusedBackward),
 ];
 
@@ -206,7 +209,7 @@ pub(super) const OTHERS: &[&str] = &[
     "metric_for", "greater_is", "load_best", "include_", "half_precision_backend", "disable_tqdm", "system", "response", "ddp", "beta", "pref_",
     "persistent", "prefetch", "pin_memory", "timeout", "port", "module", "no_", "enable_cpu_affinity", "rope", "vae", "text_encoder", "allow_tf32", "tf32",
     "format", "version", "hash", "prodigy", "d_coef", "conv_dim", "train_on_inputs", "hf_", "flash_optimum", "local_rank", "type", "path", "split",
-    "sequence_parallel", "swiglu", "normalization", "position_embedding", "max_position_embeddings", "untie_embeddings", "disable_bias", "transformer_impl",
+    "sequence_parallel", "normalization", "position_embedding", "max_position_embeddings", "untie_embeddings", "disable_bias", "transformer_impl",
     "attention_backend", "use_mcore", "distributed_backend", "rotary", "attention_dropout", "hidden_dropout", "recompute_", "init_method", "group_query",
     "algorithm", "num_generations", "temperature", "use_vllm", "vllm_", "reward", "kl_", "critic", "actor_rollout_ref.rollout", "trainer.",
     "auto_resume", "tokenizer", "processing", "special", "use_dora", "modules_to_save", "checkpointing_steps", "rank_", "scale_lr", "guidance",

@@ -98,27 +98,86 @@ pub(super) fn find(text: &Text) -> Option<(Framework, Piece)> {
 pub(super) fn usual(framework: Framework, text: &Text) -> &'static [(Field, &'static str)] {
     match framework {
         // `disable_gradient_checkpointing` is off by default (hparams/model_args.py).
-        Framework::LlamaFactory => &[(Field::Checkpointing, "on"), (Field::LoraDropout, "0")],
-        // `use_gradient_checkpointing = "unsloth"` in get_peft_model (unsloth/models/llama.py).
-        Framework::Unsloth => &[(Field::Checkpointing, "offload"), (Field::LoraDropout, "0")],
-        // `gradient_checkpointing: bool = True` (swift/trainers/arguments.py).
-        Framework::MsSwift => &[(Field::Checkpointing, "on")],
-        // SFTConfig and its kin turn it on since TRL 0.20; the Trainer itself does not, and takes 8 samples.
-        Framework::Transformers if text.small().contains("sftconfig") || text.small().contains("dpoconfig") => {
-            &[(Field::Checkpointing, "on"), (Field::MicroBatch, "8")]
+        // Its adapters have rank 8 (hparams/finetuning_args.py), its samples 2,048 tokens (hparams/data_args.py).
+        Framework::LlamaFactory => &[
+            (Field::Checkpointing, "on"),
+            (Field::LoraDropout, "0"),
+            (Field::LoraRank, "8"),
+            (Field::Sequence, "2048"),
+            (Field::MicroBatch, "8"),
+            (Field::Epochs, "3"),
+        ],
+        // `use_gradient_checkpointing = "unsloth"`, `r = 16` in get_peft_model (unsloth/models/llama.py).
+        Framework::Unsloth => &[
+            (Field::Checkpointing, "offload"),
+            (Field::LoraDropout, "0"),
+            (Field::LoraRank, "16"),
+            (Field::MicroBatch, "8"),
+            (Field::Epochs, "3"),
+        ],
+        // `gradient_checkpointing: bool = True`, one sample (swift/trainers/arguments.py), rank 8 (its tuner arguments).
+        Framework::MsSwift => {
+            &[(Field::Checkpointing, "on"), (Field::LoraRank, "8"), (Field::MicroBatch, "1"), (Field::Epochs, "3")]
         }
-        Framework::Transformers => &[(Field::Checkpointing, "off"), (Field::MicroBatch, "8")],
-        // A switch of every script, off unless given.
-        Framework::Diffusers | Framework::Kohya => &[(Field::Checkpointing, "off"), (Field::LoraDropout, "0")],
+        // FSDP, and checkpointing in the model (verl/trainer/config/ppo_trainer.yaml).
+        Framework::Transformers if text.small().contains("verl.") => {
+            &[(Field::Checkpointing, "on"), (Field::Sharding, "fsdp")]
+        }
+        // Configurations of TRL turn it on (trl/trainer/base_config.py); the Trainer itself does not. Both take 8
+        // samples three times over (transformers/training_args.py); PEFT's adapters have rank 8 (LoraConfig).
+        Framework::Transformers if halves(text) => {
+            &[(Field::Checkpointing, "on"), (Field::LoraRank, "8"), (Field::MicroBatch, "8"), (Field::Epochs, "3")]
+        }
+        Framework::Transformers => {
+            &[(Field::Checkpointing, "off"), (Field::LoraRank, "8"), (Field::MicroBatch, "8"), (Field::Epochs, "3")]
+        }
+        // A switch of every script, off unless given; rank 4 (`--rank` of diffusers' examples, `create_network` of
+        // sd-scripts' networks/lora.py).
+        Framework::Diffusers => &[(Field::Checkpointing, "off"), (Field::LoraDropout, "0"), (Field::LoraRank, "4")],
+        Framework::Kohya => &[
+            (Field::Checkpointing, "off"),
+            (Field::LoraDropout, "0"),
+            (Field::LoraRank, "4"),
+            (Field::MicroBatch, "1"),
+        ],
+        // `lora_rank: 16` of the files for the largest (recipes/configs/llama3_1/70B_lora.yaml), 8 of the others; two
+        // samples, once.
+        Framework::Torchtune if text.small().contains("70b_") => {
+            &[(Field::LoraRank, "16"), (Field::LoraDropout, "0"), (Field::MicroBatch, "2"), (Field::Epochs, "1")]
+        }
+        Framework::Torchtune => {
+            &[(Field::LoraRank, "8"), (Field::LoraDropout, "0"), (Field::MicroBatch, "2"), (Field::Epochs, "1")]
+        }
         // ultralytics/cfg/default.yaml: 16 pictures of 640 pixels under autocast.
         Framework::Ultralytics => &[
             (Field::MicroBatch, "16"),
             (Field::ImageSide, "640"),
             (Field::Precision, "amp-fp16"),
             (Field::Checkpointing, "off"),
+            (Field::Epochs, "100"),
         ],
+        // A loop of one's own: fp32, unless it says otherwise.
+        Framework::Pytorch if text.small().contains("import torch") && !text.small().contains("autocast") => {
+            &[(Field::Precision, "fp32")]
+        }
         _ => &[],
     }
+}
+
+/// Whether a script is configured by TRL or verl, which train under bf16 unless told (`bf16` of
+/// trl/trainer/base_config.py; `dtype: bfloat16` of verl's FSDP workers).
+pub(super) fn halves(text: &Text) -> bool {
+    const WORDS: [&str; 8] =
+        ["sftconfig", "dpoconfig", "grpoconfig", "ktoconfig", "orpoconfig", "rewardconfig", "trl ", "verl."];
+    WORDS.iter().any(|word| text.small().contains(word))
+}
+
+/// Whether a script trains from latents and texts that were encoded before it starts: those of musubi-tuner load
+/// neither VAE nor text encoders (docs/wan.md, "Pre-caching").
+pub(super) fn reads_caches(text: &Text) -> bool {
+    const WORDS: [&str; 6] =
+        ["musubi", "wan_train_network", "hv_train_network", "qwen_image_train", "fpack_train_network", "--dit "];
+    WORDS.iter().any(|word| text.small().contains(word))
 }
 
 /// The id of a library.

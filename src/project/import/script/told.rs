@@ -38,6 +38,10 @@ pub(super) struct Told<'a> {
     disk: bool,
     cards: At<u64>,
     machines: u64,
+    /// Cards in all machines.
+    world: u64,
+    /// The network's MLP has a gate.
+    gated: bool,
     steps: Option<u64>,
     /// Blocks that wait in main memory.
     swapped: At<f64>,
@@ -82,6 +86,8 @@ impl<'a> Told<'a> {
             disk: false,
             cards: None,
             machines: 1,
+            world: 1,
+            gated: false,
             steps: None,
             swapped: None,
             denoiser_only: false,
@@ -300,6 +306,7 @@ impl<'a> Told<'a> {
                 self.set(Field::TextEncoders, id, setting);
             }
             Says::TrainsText if on == Some(true) => self.set(Field::TextEncoders, "trained", setting),
+            Says::Gated if on == Some(true) => self.gated = true,
             Says::DenoiserOnly if on == Some(true) => self.denoiser_only = true,
             Says::BlocksToSwap => match decimal(value).filter(|n| *n >= 0.0) {
                 Some(n) => self.swapped = Some((n, from())),

@@ -29,24 +29,45 @@ impl Told<'_> {
             self.shape(reading);
         }
         self.method(text, domain, reading);
-        self.precision(reading);
+        self.precision(text, reading);
+        self.world = self.cards.as_ref().map_or(1, |(n, _)| *n).max(1) * self.machines.max(1);
         self.batches();
         self.sampling(text, reading);
         self.sharding(reading);
         if let Some(Architecture::Diffusion(denoiser)) = denoiser.map(|m| &m.architecture) {
-            self.denoiser(denoiser, reading);
+            self.denoiser(denoiser, text, reading);
         }
-        if let Some(steps) = self.steps.filter(|_| !self.found.iter().any(|(field, ..)| *field == Field::Epochs)) {
+        let tells = |told: &Self, field: Field| told.found.iter().any(|(known, ..)| *known == field);
+        // `max_train_epochs` of sd-scripts overrides its steps, which are 1,600 unless given; elsewhere steps override.
+        let kohya = self.library == Some(Framework::Kohya);
+        if kohya && tells(&self, Field::Epochs) {
+            self.steps = None;
+        } else if kohya {
+            self.steps.get_or_insert(1600);
+        }
+        if let Some(steps) = self.steps {
+            self.found.retain(|(field, ..)| *field != Field::Epochs);
             reading.notes.push(Note::Steps(steps));
         }
+        let sized = named || reading.value(Field::Model).is_some() || tells(&self, Field::MicroBatch);
+        reading.whole = library.is_some() && sized || named && tells(&self, Field::MicroBatch);
+        let gathered = self.gathered(text);
         for (field, value, from) in std::mem::take(&mut self.found) {
             reading.add(field, value, Basis::Stated, from);
         }
         if let Some((framework, from)) = library {
             reading.add(Field::Framework, library::id(framework), Basis::Implied, from.clone());
+            let adapts = reading.value(Field::Method).is_some_and(|method| method.contains("lora"));
             for (field, value) in library::usual(framework, text) {
-                reading.add(*field, *value, Basis::Implied, from.clone());
+                let of_adapters = matches!(field, Field::LoraRank | Field::LoraDropout);
+                let counted_in_steps = *field == Field::Epochs && self.steps.is_some();
+                if (adapts || !of_adapters) && !counted_in_steps {
+                    reading.add(*field, *value, Basis::Implied, from.clone());
+                }
             }
+        }
+        if reading.whole {
+            reading.add(Field::Accumulation, gathered.to_string(), Basis::Implied, Piece::default());
         }
     }
 
@@ -57,11 +78,37 @@ impl Told<'_> {
         for (field, value, from) in std::mem::take(&mut self.shape) {
             reading.add(field, value, Basis::Stated, from);
         }
+        let number = |field| reading.value(field).and_then(|value| value.parse::<u64>().ok());
+        let mut usual = Vec::new();
+        if let Some(hidden) = number(Field::CustomHidden) {
+            // `ffn_hidden_size` where it is not given (`validate_args` of megatron/training/arguments.py).
+            let wide = if self.gated { (hidden * 4 * 2 / 3) / 64 * 64 } else { hidden * 4 };
+            usual.push((Field::CustomIntermediate, wide, "--ffn-hidden-size"));
+        }
+        if let Some(heads) = number(Field::CustomHeads) {
+            usual.push((Field::CustomKvHeads, heads, "--num-query-groups"));
+        }
+        // That of GPT-2's tokenizer, with which Megatron's examples train.
+        usual.push((Field::CustomVocab, 50_257, "--vocab-size"));
+        let mut assumed = Vec::new();
+        for (field, value, name) in usual.into_iter().filter(|(field, ..)| reading.value(*field).is_none()) {
+            assumed.push((field, value, name));
+        }
+        for (field, value, _) in &assumed {
+            reading.add(*field, value.to_string(), Basis::Implied, Piece::default());
+        }
+        if !assumed.is_empty() {
+            reading.notes.push(Note::Assumed(assumed.into_iter().map(|(.., name)| name).collect()));
+        }
+        if !self.gated {
+            // Two matrices, biases, learned positions: its defaults are GPT-3's.
+            reading.add_key("like", "gpt3-175b", Basis::Implied, Piece::default());
+        }
     }
 
     /// Batches that are told for all cards together, as those of one card.
     fn batches(&mut self) {
-        let cards = self.cards.as_ref().map_or(1, |(n, _)| *n).max(1) * self.machines.max(1);
+        let cards = self.world;
         let number = |told: &Self, field: Field| {
             told.found.iter().find(|(known, ..)| *known == field).and_then(|(_, value, _)| value.parse::<u64>().ok())
         };
@@ -83,6 +130,20 @@ impl Told<'_> {
             let copies = (cards / (cut(Field::Tensor) * cut(Field::Pipeline) * cut(Field::Context)).max(1)).max(1);
             let a_step = copies.saturating_mul(cut(Field::MicroBatch));
             self.put(Field::Accumulation, (global / a_step.max(1)).max(1).to_string(), from);
+        }
+    }
+
+    /// Batches that a library gathers for one update where nothing is said.
+    fn gathered(&self, text: &Text) -> u64 {
+        let batch = self.found.iter().find(|(field, ..)| *field == Field::MicroBatch);
+        let batch = batch.and_then(|(_, value, _)| value.parse().ok()).unwrap_or(1);
+        let at_once = u64::max(1, batch * self.world);
+        match self.library {
+            // `max(1, math.ceil(16 / self.per_device_train_batch_size / world_size))` (swift/trainers/arguments.py).
+            Some(Framework::MsSwift) if !text.small().contains("grpo") => 16_u64.div_ceil(at_once),
+            // `global_batch_size=16` of its `TrainArgs`, over devices and micro-batches (litgpt/finetune/lora.py).
+            Some(Framework::Litgpt) => (16 / at_once).max(1),
+            _ => 1,
         }
     }
 
@@ -139,13 +200,18 @@ impl Told<'_> {
     }
 
     /// Blocks that are swapped as a share of all, and what sd-scripts does with its encoders unasked.
-    fn denoiser(&mut self, model: &DiffusionModel, reading: &mut Reading) {
+    fn denoiser(&mut self, model: &DiffusionModel, text: &Text, reading: &mut Reading) {
         if let (Some((swapped, from)), Some(all)) = (self.swapped.take(), model.swappable_blocks()) {
             let share = (swapped / all * 100.0).round().min(100.0) / 100.0;
             reading.add(Field::BlockSwap, crate::units::decimal::short(share), Basis::Stated, from);
         }
         let said = |field: Field| self.found.iter().any(|(known, ..)| *known == field);
         if self.library != Some(Framework::Kohya) {
+            return;
+        }
+        if library::reads_caches(text) {
+            reading.add(Field::CachedLatents, "on", Basis::Implied, Piece::default());
+            reading.add(Field::TextEncoders, "cached", Basis::Implied, Piece::default());
             return;
         }
         if !said(Field::CachedLatents) {
@@ -159,7 +225,7 @@ impl Told<'_> {
         }
     }
 
-    fn precision(&mut self, reading: &mut Reading) {
+    fn precision(&mut self, text: &Text, reading: &mut Reading) {
         let adapts = reading.value(Field::Method).is_some_and(|m| m.contains("lora"));
         let divided = self.zero.is_some();
         if let Some((id, from)) = self.pure.take() {
@@ -175,7 +241,8 @@ impl Told<'_> {
         } else if !adapts && self.loaded == Some("bf16") {
             reading.add(Field::Precision, "bf16", Basis::Implied, Piece::default());
         } else if self.library == Some(Framework::Transformers) && self.loaded.is_none() && !adapts {
-            reading.add(Field::Precision, "fp32", Basis::Implied, Piece::default());
+            let id = if library::halves(text) { "amp-bf16" } else { "fp32" };
+            reading.add(Field::Precision, id, Basis::Implied, Piece::default());
         }
     }
 
