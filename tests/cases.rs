@@ -279,6 +279,19 @@ fn measured_runs_within_the_bounds() {
     within_the_bounds("measured", &MEASURED_RUNS);
 }
 
+/// LitGPT's recipes are told in full, and measured without rounding: what differs there is a mechanism. Among them are
+/// peaks while the head makes its matrix, beside what the step before has left in the loop's variables.
+#[test]
+fn litgpts_recipes_are_right_within_a_few_per_cent() {
+    let recipes = MEASURED_RUNS
+        .iter()
+        .filter(|s| s.case.source.contains("litgpt config_hub") && s.case.cards == 1 && s.case.quality == Quality::A);
+    let mut errors: Vec<f64> = recipes.filter_map(|s| s.error().map(f64::abs)).collect();
+    errors.sort_by(f64::total_cmp);
+    assert!(errors.len() > 25, "{}", errors.len());
+    assert!(errors[errors.len() / 2] < 0.6 && errors[errors.len() - 1] < 5.5, "{errors:?}");
+}
+
 /// The page says of a card what the score counts of language models: the same runs fit.
 #[test]
 fn the_verdict_shown_is_the_verdict_scored() {

@@ -97,7 +97,7 @@ pub(crate) fn cross_entropy(n: &mut Layers, x: Tensor, head: Head) {
 /// Output head and cross-entropy a chunk of tokens at a time (torchtune: eight chunks; `LitGPT`: 128 tokens): logits and
 /// log-probabilities stay, the gradient is only ever one chunk.
 fn chunked_loss(n: &mut Layers, x: Tensor, head: Head, chunk: u64) {
-    let Head { weight: w, vocab, .. } = head;
+    let Head { weight: w, vocab, softcap, .. } = head;
     let scratch = head.scratch.unwrap_or(0);
     let tokens = x.rows;
     let chunk = if chunk == 0 { tokens.div_ceil(8) } else { chunk.min(tokens) };
@@ -114,14 +114,20 @@ fn chunked_loss(n: &mut Layers, x: Tensor, head: Head, chunk: u64) {
     // product of the head. Where logits were cast, a chunk's log-probabilities go as its gradient comes, and all
     // gradients are cast back before the first product.
     let (temp, back_temp) = if widens {
-        let last = if n.config.code.holds_last_loss { n.b.program.outlasting.saturating_add(own) } else { 0 };
-        (part.max(scratch).max(last), (2 * part).max(scratch.saturating_sub(saved - own)))
+        // Until the model returns, `logits` are the last step's, and until the loss is there `loss` holds what outlasts it.
+        let (before, graph) = if n.config.code.holds_last_loss { (saved, n.b.program.outlasting) } else { (0, 0) };
+        let product = own + scratch + before + graph;
+        let cast = own + saved + before + graph;
+        let losses = 2 * saved + part + graph;
+        let most = product.max(cast).max(losses);
+        (most.saturating_sub(2 * saved), (2 * part).max(scratch.saturating_sub(saved - own)))
     } else {
         (part.max(scratch), own + part.max(scratch))
     };
     let kernel = Kernel {
         saves: u8::from(w.grad) | u8::from(x.grad) << 1 | SAVE_AUX,
-        aux: kept + saved,
+        // The tanh of each chunk stays (`do_softcapping` of litgpt/model.py).
+        aux: kept + saved + if softcap { own } else { 0 },
         temp,
         back_temp,
         flops: 2.0 * x.numel() as f64 * vocab as f64,
