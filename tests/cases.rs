@@ -179,6 +179,33 @@ fn nine_switches_on_one_card() {
     assert!(errors.iter().all(|e| e.abs() < 3.0), "{errors:?}");
 }
 
+/// The flat slack of the estimate is the middle of what the simulated allocator wastes; batches as long as their longest
+/// sample waste about twice as much (docs/limits.md).
+#[test]
+fn the_slack_is_the_middle_of_what_is_wasted() {
+    let catalog = Catalog::bundled();
+    let runs = MEASURED_RUNS.iter().filter(|s| s.case.domain == Domain::Llm && s.case.cards == 1);
+    let middle = |varied: bool, every: usize| {
+        let wasted = runs.clone().step_by(every).filter_map(|s| {
+            let Ok(Subject::Project { project, gpu }) = &s.case.subject else { return None };
+            let model = catalog.model(&project.model)?.language()?;
+            enough_gpu::estimate::language::wasted(project, model, gpu.as_deref(), varied)
+        });
+        let mut wasted: Vec<f64> = wasted.collect();
+        wasted.sort_by(f64::total_cmp);
+        println!(
+            "varied {varied}: {} runs, middle {:.3}, nine in ten below {:.3}",
+            wasted.len(),
+            wasted[wasted.len() / 2],
+            wasted[wasted.len() * 9 / 10]
+        );
+        wasted[wasted.len() / 2]
+    };
+    let (fixed, varied) = (middle(false, 3), middle(true, 15));
+    assert!((0.02..0.04).contains(&fixed), "{fixed}");
+    assert!(varied > 1.3 * fixed, "{varied} of {fixed}");
+}
+
 /// What is held to a bound. All measures of the report can be; a line below is all it takes.
 #[allow(dead_code)]
 #[derive(Clone, Copy, Debug)]

@@ -9,7 +9,7 @@ use crate::step::{self, Category, Live, Stage, StepConfig, StepResult, Task, Wal
 use crate::units::{Bytes, GIB};
 
 mod held;
-pub use held::reserved_for;
+pub use held::{reserved_for, wasted};
 
 /// One training step of a language model, every switch given.
 pub fn step(model: &LanguageModel, config: &StepConfig, walk: Walk) -> Result<StepResult, CannotEstimate> {
@@ -34,7 +34,8 @@ const TOO_LARGE: f64 = 1e18;
 const DEEPEST: u64 = 1000;
 
 /// Slack of the caching allocator beside live tensors when the card is nearly full: what is cached but does not fit the
-/// next request. With expandable segments (PyTorch 2.1 and later, where set) it is smaller.
+/// next request. The middle of what the simulated allocator wastes ([`wasted`]) with the settings of the measured runs on
+/// one card in tests/data/measured.csv: 2.9 % over 325, a tenth above 12 %. Where lengths vary the middle is 6 %.
 const SLACK: f64 = 0.03;
 
 /// Main memory for what waits on a disk: a sub-group of a billion weights with its states (`sub_group_size` of

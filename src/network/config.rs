@@ -167,7 +167,7 @@ pub struct Code {
     /// PyTorch 2.0).
     pub zeroes_gradients: bool,
     /// The training data lies on the card (`self.data = ....to(device)` in `LMOrderedIterator` of Transformer-XL's
-    /// data_utils.py, and of NVIDIA's before it pinned main memory for it).
+    /// `data_utils.py`, and of NVIDIA's before it pinned main memory for it).
     pub data_on_card: bool,
     /// GELU is a formula of the error function, and every step of it keeps its result (`gelu`, `bias_gelu` of BERT's code
     /// before PyTorch had a kernel: NVIDIA/DeepLearningExamples `BERT/modeling.py`, google-research/bert).

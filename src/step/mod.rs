@@ -13,5 +13,5 @@ pub use crate::network::{
 };
 pub use allocator::Allocator;
 pub use divided::divided_step;
-pub use reserve::{Held, first_steps, least, steady_step};
+pub use reserve::{Held, first_steps, least, least_among, steady_step};
 pub use run::*;

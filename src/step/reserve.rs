@@ -86,20 +86,31 @@ impl Courses {
 
 /// Loads the model and runs the first steps of training it, with all the memory in the world.
 pub fn first_steps(program: &Program, config: &StepConfig) -> Held {
-    let allocator = walk(program, config, &Courses::of(program, config), Allocator::default());
+    let allocator = walk(program, config, &[&Courses::of(program, config); STEPS], Allocator::default());
     Held { reserved: Bytes(allocator.peak()), allocated: Bytes(allocator.live_peak()) }
 }
 
 /// The least that the allocator gets through the first steps with, to a part in [`STEPS_OF_SEARCH`] powers of two between
 /// what is in use and what it would like to hold.
 pub fn least(program: &Program, config: &StepConfig) -> Held {
-    let courses = Courses::of(program, config);
-    let all = walk(program, config, &courses, Allocator::default());
+    search(program, config, &[&Courses::of(program, config); STEPS])
+}
+
+/// The same for a run whose batches are as long as their longest sample: one program for each length, and the `order` in
+/// which they come.
+pub fn least_among(lengths: &[(Program, StepConfig)], order: &[usize]) -> Option<Held> {
+    let courses: Vec<Courses> = lengths.iter().map(|(program, config)| Courses::of(program, config)).collect();
+    let steps: Vec<&Courses> = order.iter().filter_map(|&length| courses.get(length)).collect();
+    lengths.first().map(|(program, config)| search(program, config, &steps))
+}
+
+fn search(program: &Program, config: &StepConfig, steps: &[&Courses]) -> Held {
+    let all = walk(program, config, steps, Allocator::default());
     let held = Held { reserved: Bytes(all.peak()), allocated: Bytes(all.live_peak()) };
     let (mut below, mut enough) = (held.allocated.0, held.reserved.0);
     for _ in 0..STEPS_OF_SEARCH {
         let middle = below + (enough - below) / 2;
-        if walk(program, config, &courses, Allocator::of(middle)).failed() {
+        if walk(program, config, steps, Allocator::of(middle)).failed() {
             below = middle;
         } else {
             enough = middle;
@@ -111,7 +122,7 @@ pub fn least(program: &Program, config: &StepConfig) -> Held {
 /// Halvings of the span between memory in use and memory held.
 const STEPS_OF_SEARCH: u32 = 5;
 
-fn walk(program: &Program, config: &StepConfig, courses: &Courses, mut allocator: Allocator) -> Allocator {
+fn walk(program: &Program, config: &StepConfig, steps: &[&Courses], mut allocator: Allocator) -> Allocator {
     // Weights and states that each step makes anew, tensor by tensor.
     let mut renewed = Vec::new();
     for w in &program.weights {
@@ -125,7 +136,7 @@ fn walk(program: &Program, config: &StepConfig, courses: &Courses, mut allocator
     }
     allocator.resident(program.batch_bytes);
     let mut gradients = Vec::new();
-    for step in 0..STEPS {
+    for (step, courses) in steps.iter().enumerate() {
         let mut fresh = gradients.is_empty();
         // Two micro-batches show what more would.
         for _ in 0..config.accumulation.clamp(1, 2) {

@@ -1,6 +1,6 @@
 //! What PyTorch's caching allocator holds.
 
-use super::{DEEPEST, Plan, as_written, memory};
+use super::{DEEPEST, Plan, as_written, check, memory};
 use crate::catalog::{Gpu, LanguageModel};
 use crate::estimate::{CannotEstimate, MemoryEstimate};
 use crate::network::Program;
@@ -31,6 +31,42 @@ pub fn reserved_for(
     }
     let held = step::first_steps(&program, &plan.config);
     Ok((quick.allocated + (held.reserved - held.allocated)).min(room).max(quick.reserved))
+}
+
+/// Steps that are simulated where lengths vary, the longest last.
+const VARIED_STEPS: usize = 12;
+
+/// Share that the caching allocator cannot do without beside what is in use, on a card just large enough: by the simulated
+/// allocator, on one card. Where `varied`, batches are as long as their longest sample, a twelfth of the project's length
+/// to all of it. `None` where nothing is simulated.
+pub fn wasted(project: &Project, model: &LanguageModel, gpu: Option<&Gpu>, varied: bool) -> Option<f64> {
+    check(project, model).ok()?;
+    let model = &as_written(project, model);
+    let of = |sequence: u64| {
+        let there = Project { sequence: sequence.max(1), ..project.clone() };
+        let plan = Plan::of(&there, model, gpu);
+        (plan.program(model, 0), plan.config)
+    };
+    let (program, config) = of(project.sequence);
+    if too_deep(&program) || config.shards != Shards::default() {
+        return None;
+    }
+    let held = if varied {
+        let twelfths: Vec<_> = (1..=12).rev().map(|k| of(project.sequence * k / 12)).collect();
+        // Some order, the same each time; the longest comes last.
+        let mut dice = 1_u64;
+        let mut order: Vec<usize> = (0..VARIED_STEPS)
+            .map(|_| {
+                dice = dice.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                (dice >> 33) as usize % twelfths.len()
+            })
+            .collect();
+        order.push(0);
+        step::least_among(&twelfths, &order)?
+    } else {
+        step::least(&program, &config)
+    };
+    Some(held.reserved.0 as f64 / held.allocated.0.max(1) as f64 - 1.0)
 }
 
 /// What is on the card beside what the allocator holds.
