@@ -159,5 +159,8 @@ fn fused_loss(n: &mut Layers, x: Tensor, w: Tensor, vocab: u64, scratch: u64) {
         let loss = n.b.early_gradient_loss(&[input], dtype, temp, flops);
         n.b.touch(loss);
     }
+    if n.config.hold_outputs {
+        n.b.put(HELD, x);
+    }
     n.b.touch(x);
 }

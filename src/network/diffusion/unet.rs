@@ -12,6 +12,8 @@ const TIME: Slot = Slot(2);
 const TEXT: Slot = Slot(3);
 /// What a `ControlNet` leaves for the middle.
 const MIDDLE: Slot = Slot(20);
+/// What a level of the way up was called with.
+const ENTERED: Slot = Slot(19);
 /// The first of the slots in which the way down leaves its maps for the way up.
 const SKIPS: u8 = 4;
 
@@ -169,12 +171,15 @@ fn way_down(n: &mut Layers, net: &UNet, sample: Map, way: Way) -> (Map, Vec<Map>
 /// The levels in reverse, and the loss.
 fn way_up(n: &mut Layers, net: &UNet, mut x: Map, mut skips: Vec<Map>) {
     for level in (0..net.channels.len()).rev() {
+        // What a level is called with lives until it returns.
+        n.b.put(ENTERED, x.t);
+        let mut held = vec![ENTERED];
         for _ in 0..3 {
             let Some(skip) = skips.pop() else { continue };
             let slot = Slot(SKIPS + skips.len() as u8);
+            held.push(slot);
             let t = n.b.take(slot);
             x = n.cat_maps(&[x, Map { t, ..skip }]);
-            n.clear(slot);
             x = n.cut(x, false);
             x = residual(n, x, net.channels[level]);
             x = transformer(n, x, net, net.transformers[level], net.heads[level]);
@@ -182,6 +187,10 @@ fn way_up(n: &mut Layers, net: &UNet, mut x: Map, mut skips: Vec<Map>) {
         if level > 0 {
             x = n.resize(x, 2 * x.height, 2 * x.width);
             x = n.conv(x, Conv::new(net.channels[level], 3).bias());
+        }
+        x = n.cut(x, false);
+        for slot in held {
+            n.clear(slot);
         }
     }
     let y = n.group_norm(x, 32, true);
@@ -245,8 +254,9 @@ fn plain_residual(n: &mut Layers, x: Map, out: u64) -> Map {
     let sum = n.add_maps(shortcut, y);
     // Divided by the output scale of 1.
     let t = n.b.scale(sum.t);
-    n.b.touch(y.t);
-    n.b.touch(x.t);
+    for local in [y, shortcut, x] {
+        n.b.touch(local.t);
+    }
     Map { t, ..sum }
 }
 

@@ -85,8 +85,10 @@ impl Layers<'_> {
         let keeps_input = code.quantized_saves_input || code.int8_saves_input && quantization == Quantization::Int8;
         let y = self.b.dequantized_linear(input, w, out, scratch, keeps_input);
         let y = self.b.cast(y, x.dtype);
-        // bitsandbytes' PEFT layer clones the result before it adds to it.
-        self.b.copy(y, y.rows, y.cols)
+        // bitsandbytes' PEFT layer clones the result before it adds to it. Who called the layer holds its input.
+        let y = self.b.copy(y, y.rows, y.cols);
+        self.b.touch(x);
+        y
     }
 
     /// A frozen linear layer as an autograd function of a library's own that keeps its input as it came. The 16-bit
