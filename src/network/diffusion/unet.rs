@@ -188,10 +188,11 @@ fn way_up(n: &mut Layers, net: &UNet, mut x: Map, mut skips: Vec<Map>) {
             x = n.resize(x, 2 * x.height, 2 * x.width);
             x = n.conv(x, Conv::new(net.channels[level], 3).bias());
         }
-        x = n.cut(x, false);
-        for slot in held {
+        // The maps of the last level have a name to the end.
+        for slot in held.into_iter().take(if level > 0 { 4 } else { 1 }) {
             n.clear(slot);
         }
+        x = n.cut(x, false);
     }
     let y = n.group_norm(x, 32, true);
     let y = n.act(y, Act::Silu);

@@ -346,10 +346,14 @@ impl<'p, O: Observer> Machine<'p, O> {
         if saving && op.backward != Backward::None {
             self.save(frame, op);
             if op.saves & SAVE_AUX != 0 {
-                self.recategorize(
-                    aux,
-                    if op.backward == Backward::Saved { Category::Gradients } else { Category::Activations },
-                );
+                match segment.values.get(op.inputs[0] as usize).map(|v| v.kind) {
+                    // A fused loss makes its gradients early: a weight's, and its input's.
+                    Some(Kind::Weight { .. }) if op.backward == Backward::Saved => {
+                        self.recategorize(aux, Category::Gradients);
+                    }
+                    _ if op.backward == Backward::Saved => {}
+                    _ => self.recategorize(aux, Category::Activations),
+                }
                 self.aux[frame.aux as usize + k] = aux;
             } else {
                 self.release(aux);
