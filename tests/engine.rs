@@ -6,10 +6,11 @@ use enough_gpu::estimate::language::step;
 use enough_gpu::estimate::stack::Stack;
 use enough_gpu::network;
 use enough_gpu::network::diffusion::{Latents, diffusion};
+use enough_gpu::network::vision::{Pictures, vision};
 use enough_gpu::project::{Checkpointing, Framework, Lora, LoraTargets, Optimizer, Runtime};
 use enough_gpu::step::{
-    AttentionKernel, Code, Dtype, Loss, Quantization, Shards, StepConfig, StepImpl, Task, Trained, Walk, first_steps,
-    least, run,
+    AttentionKernel, Code, Dtype, Loss, Quantization, Shards, StepConfig, StepImpl, Task, Trained, Walk, Walked, course,
+    first_steps, least, run, walk,
 };
 
 fn config(batch: u64, sequence: u64) -> StepConfig {
@@ -289,21 +290,48 @@ fn blocks_of_denoisers_need_not_be_walked() {
             let program = diffusion(id, latents, config).unwrap_or_else(|| panic!("{id}"));
             let ends = run(&program, config, Walk::Ends);
             assert_eq!(ends, run(&program, config, Walk::Full), "{id}, setting {k}");
-            let walked = enough_gpu::step::walk(&program, config);
-            let several = |n: u64, times: u64| if n > 1 { n * times } else { n };
-            for times in [1, 2, 512] {
-                let s = config.shards;
-                let shards = Shards {
-                    weights: several(s.weights, times),
-                    gradients: several(s.gradients, times),
-                    optimizer: times,
-                    ..Shards::default()
-                };
-                let variant = StepConfig { shards, accumulation: several(config.accumulation, times), ..*config };
-                assert_eq!(walked.step(&program, &variant), run(&program, &variant, Walk::Ends), "{id}, setting {k}");
+            shares_walks(&program, config, &format!("{id}, setting {k}"));
+        }
+    }
+}
+
+/// The same for networks that look at pictures.
+#[test]
+fn steps_on_pictures_share_their_walks() {
+    let catalog = Catalog::bundled();
+    let plain = StepConfig { task: Task::Embedding, ..config(2, 1) };
+    let checked = StepConfig { checkpointing: Checkpointing::PerBlock, ..plain };
+    let mut written = 0;
+    for model in catalog.models.iter() {
+        for (k, config) in [plain, checked].iter().enumerate() {
+            if let Some(program) = vision(model.id, Pictures::square(256), config) {
+                shares_walks(&program, config, &format!("{}, setting {k}", model.id));
+                written += 1;
             }
         }
     }
+    assert!(written > 200, "{written}");
+}
+
+/// Every variant of a step comes to the same from a walk that it shares as from its own.
+fn shares_walks(program: &network::Program, config: &StepConfig, name: &str) {
+    let mut walks: Vec<(StepConfig, Walked)> = Vec::new();
+    for (accumulation, weights, gradients, optimizer) in
+        [(1, 1, 1, 1), (4, 1, 1, 1), (1, 1, 2, 2), (512, 1, 1, 8), (1, 8, 8, 8), (2, 2, 2, 2), (1, 1, 512, 512)]
+    {
+        for optimizer_impl in [StepImpl::Foreach, StepImpl::Fused, StepImpl::InBackward] {
+            let shards = Shards { weights, gradients, optimizer, ..Shards::default() };
+            let variant = StepConfig { shards, accumulation, optimizer_impl, ..*config };
+            let course = course(&variant);
+            if !walks.iter().any(|(known, _)| *known == course) {
+                walks.push((course, walk(program, &variant)));
+            }
+            let (_, walked) = walks.iter().find(|(known, _)| *known == course).unwrap();
+            let alone = run(program, &variant, Walk::Ends);
+            assert_eq!(walked.step(program, &variant), alone, "{name}: {accumulation}, {shards:?}, {optimizer_impl:?}");
+        }
+    }
+    assert!(walks.len() <= 2, "{name}: {} walks", walks.len());
 }
 
 /// The allocator sees the same step as the sum of live bytes does, and gets through with no more than it likes to hold.

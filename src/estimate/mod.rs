@@ -301,9 +301,9 @@ fn language_part<'a>(
         return None;
     }
     let alike = |m: &'a crate::catalog::Model| {
-        let language = m.language()?;
+        let language = m.language().filter(|_| m.params == other.main.params)?;
         let (layers, hidden) = (language.layers.to_string(), language.hidden.to_string());
-        (m.params == other.main.params && layers == other.layers && hidden == other.hidden).then_some(language)
+        (layers == other.layers && hidden == other.hidden).then_some(language)
     };
     let language = catalog.models.iter().find_map(alike)?;
     Some((language, model.params.saturating_sub(other.main.params)))

@@ -1,5 +1,5 @@
-//! The highest points of a walk: one for each stretch in which the gradients that cards have divided stay the same, so
-//! that the peak for any number of cards can be told afterwards.
+//! The highest points of a walk: one for each stretch in which the segment at work and the gradients that cards have
+//! divided stay the same, so that the peak for any number of cards can be told afterwards.
 
 use super::run::{CATEGORIES, Live, Phase, further};
 
@@ -15,11 +15,13 @@ pub(super) struct Peak {
     pub(super) largest: u64,
     /// Gradients divided by then, undivided.
     pub(super) reduced: u64,
+    /// Weights of the segment at work.
+    pub(super) own: u64,
 }
 
 impl Default for Peak {
     fn default() -> Self {
-        Self { total: 0, live: [0; CATEGORIES], phase: Phase::Forward, largest: 0, reduced: 0 }
+        Self { total: 0, live: [0; CATEGORIES], phase: Phase::Forward, largest: 0, reduced: 0, own: 0 }
     }
 }
 
@@ -30,6 +32,8 @@ pub(super) struct Peaks {
     open: Peak,
     /// Stretches before the repetition under way.
     mark: usize,
+    /// Weights of the segment at work.
+    own: u64,
 }
 
 impl Peaks {
@@ -37,8 +41,14 @@ impl Peaks {
     pub(super) fn note(&mut self, total: u64, at: impl FnOnce() -> (Live, Phase, u64, u64)) {
         if total > self.open.total {
             let (live, phase, largest, reduced) = at();
-            self.open = Peak { total, live, phase, largest, reduced };
+            self.open = Peak { total, live, phase, largest, reduced, own: self.own };
         }
+    }
+
+    /// A segment with so many bytes of weights begins.
+    pub(super) fn enter(&mut self, own: u64) {
+        self.close();
+        self.own = own;
     }
 
     /// A stretch ends.

@@ -14,11 +14,12 @@
 
 use super::peaks::Peak;
 use super::resident::Resident;
-use crate::network::{Program, StepConfig, StepImpl, Way};
+use crate::network::{Code, Program, Shards, StepConfig, StepImpl, Way};
+use crate::project::Optimizer;
 use crate::units::Bytes;
 
 mod machine;
-use machine::walk_observed;
+use machine::{two_at_a_time, walk_observed};
 
 /// What a live byte is, during the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -134,9 +135,32 @@ pub fn run_observed<O: Observer>(program: &Program, config: &StepConfig, walk: W
     walked.step(program, config)
 }
 
-/// Forward and backward of a step: everything but weights, optimizer, and over how many cards they are divided.
+/// What forward and backward depend on. Steps that agree in it share a [`walk`]: those of other optimizers, of more or fewer
+/// micro-batches, and, where no library of sharding is at work, on any number of cards.
+pub fn course(config: &StepConfig) -> StepConfig {
+    if config.shards.way != Way::Whole {
+        return *config;
+    }
+    // Gradients that are not kept: added to those of earlier micro-batches, or taken by the optimizer at once.
+    let passes = accumulates(config) || config.optimizer_impl == StepImpl::InBackward;
+    let Shards { tensor, sequence_parallel, expert, context, pipeline, stage, in_flight, .. } = config.shards;
+    let gradients = if passes { 1 } else { 2 };
+    let cut = Shards { tensor, sequence_parallel, expert, context, pipeline, stage, in_flight, ..Shards::default() };
+    StepConfig {
+        accumulation: if passes { 2 } else { 1 },
+        code: Code { zeroes_gradients: false, ..config.code },
+        optimizer: Optimizer::AdamW,
+        optimizer_impl: StepImpl::Loop,
+        shards: Shards { gradients, ..cut },
+        ..*config
+    }
+}
+
+/// Forward and backward of a step: everything but weights, optimizer, and over how many cards they are divided. It serves
+/// all steps of the same [`course`].
 pub fn walk(program: &Program, config: &StepConfig) -> Walked {
-    walk_observed(program, config, Walk::Ends, &mut ())
+    let shared = config.shards.way == Way::Whole;
+    Walked { shared, ..walk_observed(program, &course(config), Walk::Ends, &mut ()) }
 }
 
 /// What forward and backward came to: see [`walk`].
@@ -149,6 +173,8 @@ pub struct Walked {
     gathered: u64,
     /// Activations of other micro-batches.
     waiting: u64,
+    /// Whole weights that come and go are not in the peaks.
+    shared: bool,
 }
 
 impl Walked {
@@ -162,11 +188,10 @@ impl Walked {
         // What the step takes may come instead of the gradients (they are dropped once copied to fp32).
         live[Category::Temporaries as usize] = resident.temporary;
         let total = gradients.saturating_add(self.held).saturating_add(resident.temporary);
-        Peak { total, live, phase: Phase::Optimizer, largest: resident.largest, reduced: 0 }
+        Peak { total, live, phase: Phase::Optimizer, largest: resident.largest, reduced: 0, own: 0 }
     }
 
-    /// The whole step: with what is resident, and with the optimizer. `config` may differ from the walk's in optimizer,
-    /// in micro-batches beyond the second and, where no library of sharding is at work, in the cards that divide.
+    /// The whole step: with what is resident, and with the optimizer. `config` is of the walk's [`course`].
     pub fn step(&self, program: &Program, config: &StepConfig) -> StepResult {
         let shards = config.shards;
         let resident = Resident::of(program, config);
@@ -175,11 +200,19 @@ impl Walked {
         let last = self.last(config, &resident);
         let mut highest = Peak::default();
         let mut top = 0;
+        let comes = self.shared && shards.weights > 1;
+        let mut gathered = self.gathered;
         let mut peaks = [steady.saturating_add(earlier); 3];
         for peak in self.peaks.iter().chain([&last]) {
             let divided = peak.reduced / shards.gradients.max(1);
             let mut peak = *peak;
             add(&mut peak.live[Category::Gradients as usize], divided);
+            if comes {
+                let whole = two_at_a_time(peak.own);
+                gathered = gathered.max(whole);
+                add(&mut peak.total, whole);
+                add(&mut peak.live[Category::WeightCopies as usize], whole);
+            }
             let part = match peak.phase {
                 Phase::Forward => 0,
                 Phase::Loss | Phase::Backward => 1,
@@ -212,7 +245,7 @@ impl Walked {
             forward_end: Bytes(steady.saturating_add(earlier).saturating_add(self.forward_end)),
             gradients: Bytes(resident.gradients),
             peaks: peaks.map(Bytes),
-            gathered: Bytes(self.gathered),
+            gathered: Bytes(gathered),
             waiting: Bytes(self.waiting),
         }
     }

@@ -67,19 +67,7 @@ pub struct Walks {
 
 impl Walks {
     fn find(&self, model: &'static str, input: Input, config: &StepConfig) -> Option<Rc<Written>> {
-        let mut plain = *config;
-        let several = |n: u64| n.min(2);
-        plain.shards = Shards {
-            weights: several(plain.shards.weights),
-            gradients: several(plain.shards.gradients),
-            ..Shards::default()
-        };
-        plain.accumulation = several(plain.accumulation);
-        plain.optimizer = Optimizer::AdamW;
-        if plain.optimizer_impl != step::StepImpl::InBackward {
-            plain.optimizer_impl = step::StepImpl::Loop;
-        }
-        let key = Key { model, input, config: plain };
+        let key = Key { model, input, config: step::course(config) };
         if let Some((_, written)) = self.walked.borrow().iter().find(|(k, _)| *k == key) {
             return Some(Rc::clone(written));
         }

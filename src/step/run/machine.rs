@@ -10,6 +10,7 @@ use crate::step::peaks::Peaks;
 mod backward;
 mod sharding;
 use sharding::Parts;
+pub(super) use sharding::two_at_a_time;
 
 const NOTHING: u32 = u32::MAX;
 
@@ -142,7 +143,7 @@ pub(super) fn walk_observed<O: Observer>(
     // Whatever a held output still takes goes with the optimizer step; the next step's output takes its place.
     let held = m.live[Category::Logits as usize];
     m.release(output);
-    Walked { gathered: m.parts.gathered_peak, peaks: m.peaks.all(), forward_end, held, waiting }
+    Walked { gathered: m.parts.gathered_peak, peaks: m.peaks.all(), forward_end, held, waiting, shared: false }
 }
 
 impl<'p, O: Observer> Machine<'p, O> {

@@ -27,6 +27,11 @@ pub(super) struct Parts {
     pending: Option<u32>,
 }
 
+/// Whole weights while a segment with so many works, and the next ones come, where nothing else is known.
+pub(in crate::step) const fn two_at_a_time(own: u64) -> u64 {
+    own.saturating_mul(2)
+}
+
 impl<'p, O: Observer> Machine<'p, O> {
     /// Before the first forward.
     pub(super) fn bring_root(&mut self, program: &Program) {
@@ -82,6 +87,7 @@ impl<'p, O: Observer> Machine<'p, O> {
 
     /// Divided weights are put together for the segment at work, and for the next one ahead of time.
     pub(super) fn gather(&mut self, segment: &Segment) {
+        self.peaks.enter(segment.weight_bytes);
         let divided = if self.shards.way == Way::Whole {
             self.divided.0
         } else {
@@ -93,7 +99,7 @@ impl<'p, O: Observer> Machine<'p, O> {
         }
         let own = segment.weight_bytes;
         let bytes = match self.shards.way {
-            Way::Whole => own.saturating_mul(2),
+            Way::Whole => two_at_a_time(own),
             // Two at a time (`limit_all_gathers` of FSDP; the all-gather's output beside the weights in `fully_shard`).
             Way::Flat if self.is_root(segment) => self.parts.block,
             Way::Flat | Way::PerParameter => own.saturating_add(self.parts.block),
