@@ -331,7 +331,7 @@ fn shares_walks(program: &network::Program, config: &StepConfig, name: &str) {
             assert_eq!(walked.step(program, &variant), alone, "{name}: {accumulation}, {shards:?}, {optimizer_impl:?}");
         }
     }
-    assert!(walks.len() <= 2, "{name}: {} walks", walks.len());
+    assert_eq!(walks.len(), 1, "{name}");
 }
 
 /// The allocator sees the same step as the sum of live bytes does, and gets through with no more than it likes to hold.

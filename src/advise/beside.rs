@@ -1,7 +1,8 @@
 //! What stands beside the picks: the person's own cards, the picks among rentals, what else a budget is good for.
 
 use super::Pick;
-use super::plans::{AS_GOOD_AS, Plan, Way, picks};
+use super::picks::picks;
+use super::plans::{AS_GOOD_AS, Plan, Way};
 use crate::catalog::Catalog;
 
 /// The person's own cards, where no pick names them.

@@ -12,7 +12,7 @@ use crate::estimate::CARDS_PER_MACHINE;
 use crate::estimate::time::{has_fast_link, has_flash};
 use crate::project::{Project, Sharding};
 use crate::units::sort;
-use std::cmp::Ordering;
+use std::cmp::{Ordering, Reverse};
 
 /// Most cards that a plan may have.
 const MOST_CARDS: u32 = 16_384;
@@ -51,6 +51,7 @@ pub(super) fn ranked(
         let mainstream = is_mainstream(project, gpu);
         let cuda = gpu.vendor == Vendor::Nvidia;
         let lasting = has_flash(gpu);
+        let most = most(gpu);
         let mut count = 1;
         let mut half: Option<CardChoice> = None;
         let mut enough = false;
@@ -62,14 +63,14 @@ pub(super) fn ranked(
             let there = own_cards.filter(|(own, there)| own.id == gpu.id && there.hardware.count == count);
             let choice = choice(memo, project, gpu, count, there.map(|(_, there)| there), (&offers, &terms));
             let hopeless = half.as_ref().zip(choice.as_ref()).is_some_and(|(half, choice)| is_hopeless(half, choice));
-            let more = !hopeless && count * 2 <= most(gpu) && choice.as_ref().is_none_or(wants_more);
+            let more = !hopeless && count * 2 <= most && choice.as_ref().is_none_or(wants_more);
             enough |= choice.as_ref().is_some_and(|c| c.fits);
             half = choice.clone().filter(|c| !c.fits);
             // Clusters that are too small say nothing.
             if let Some(choice) = choice.filter(|c| c.fits || c.tight || count <= CARDS_PER_MACHINE) {
                 let cards = choice.accumulation as f64 * f64::from(count);
                 let growth = (cards / own.max(1.0)).max(1.0);
-                choices.push(Ranked { choice, mainstream, cuda, lasting, growth });
+                choices.push(Ranked { rank: Rank::of(&choice, mainstream), choice, mainstream, cuda, lasting, growth });
             } else if count == 1 {
                 break;
             }
@@ -178,8 +179,9 @@ fn buy_price(choice: &CardChoice) -> f64 {
 /// A choice with what its rank depends on.
 pub(super) struct Ranked {
     pub(super) choice: CardChoice,
+    rank: Rank,
     /// Current software runs on it, and somebody stands behind it.
-    mainstream: bool,
+    pub(super) mainstream: bool,
     /// It runs CUDA, for which recipes are written first.
     cuda: bool,
     /// Kernels of today's recipes run on it: worth buying for years.
@@ -189,14 +191,9 @@ pub(super) struct Ranked {
 }
 
 impl Ranked {
-    /// Good advice for somebody who does not know: fits, can be rented with the person's money, runs current software,
-    /// and ends in this life.
+    /// Good advice for somebody who does not know.
     fn is_candidate(&self) -> bool {
-        self.choice.fits && self.is_sensible() && self.mainstream && self.choice.rent.is_some_and(|r| !r.converted)
-    }
-
-    fn is_sensible(&self) -> bool {
-        wait(&self.choice) <= LONGEST_H
+        self.rank.candidate.0
     }
 
     /// Several cards are more to set up and more to go wrong than one, and so are cards off CUDA; a larger effective
@@ -207,17 +204,46 @@ impl Ranked {
     }
 
     fn order(&self, other: &Self) -> Ordering {
-        let class = |r: &Self| (!r.choice.fits, !r.choice.tight, !r.is_candidate(), !r.is_sensible(), !r.mainstream);
-        let price = |r: &Self| cost(&r.choice).unwrap_or(f64::INFINITY);
         let (a, b) = (&self.choice, &other.choice);
-        class(self)
-            .cmp(&class(other))
-            .then_with(|| price(self).total_cmp(&price(other)))
-            .then_with(|| buy_price(a).total_cmp(&buy_price(b)))
-            .then_with(|| wait(a).total_cmp(&wait(b)))
-            .then_with(|| a.gpu.cmp(b.gpu))
-            .then_with(|| a.count.cmp(&b.count))
+        self.rank.cmp(&other.rank).then_with(|| a.gpu.cmp(b.gpu)).then_with(|| a.count.cmp(&b.count))
     }
+}
+
+/// What decides the place of a choice, worked out once, since it is compared a thousand times: the first part that differs
+/// decides.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Rank {
+    /// Does not fit, not even nearly.
+    short: u8,
+    /// Good advice for somebody who does not know: it fits, can be rented with the person's money, runs current software,
+    /// and ends in this life.
+    candidate: Reverse<bool>,
+    /// Takes too long, is off the beaten track.
+    odd: u8,
+    price: i64,
+    buy: i64,
+    wait: i64,
+}
+
+impl Rank {
+    fn of(choice: &CardChoice, mainstream: bool) -> Self {
+        let wait = wait(choice);
+        let sensible = wait <= LONGEST_H;
+        let flags = |first: bool, second: bool| u8::from(first) * 2 + u8::from(second);
+        Self {
+            short: flags(!choice.fits, !choice.tight),
+            candidate: Reverse(choice.fits && sensible && mainstream && choice.rent.is_some_and(|r| !r.converted)),
+            odd: flags(!sensible, !mainstream),
+            price: in_order(cost(choice).unwrap_or(f64::INFINITY)),
+            buy: in_order(buy_price(choice)),
+            wait: in_order(wait),
+        }
+    }
+}
+
+/// A whole number that is larger where this one is: quicker to compare. Nothing here is below zero.
+const fn in_order(amount: f64) -> i64 {
+    amount.to_bits().cast_signed()
 }
 
 /// Current `PyTorch` runs on it, on CUDA or `ROCm`, and somebody stands behind it.

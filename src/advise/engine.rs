@@ -112,6 +112,7 @@ enum Cards {
 pub(super) struct Memo<'a> {
     engine: &'a dyn Engine,
     project: &'a Project,
+    tells_apart: bool,
     needs: RefCell<Vec<Known>>,
     loads: RefCell<Vec<(bool, Result<Workload, CannotEstimate>)>>,
 }
@@ -126,9 +127,9 @@ pub(super) fn divides(project: &Project) -> bool {
 
 /// The ways that are worth a look: dividing the gradients and states of adapters gains nothing, and some libraries
 /// divide nothing at all.
-fn shardings(engine: &dyn Engine, project: &Project) -> impl Iterator<Item = Sharding> + use<> {
+fn shardings(tells_apart: bool, project: &Project) -> impl Iterator<Item = Sharding> + use<> {
     let (adapters, divides) = (project.method.is_adapter(), divides(project));
-    let apart = divides && engine.tells_dividers_apart(project);
+    let apart = divides && tells_apart;
     SHARDINGS.into_iter().filter(move |sharding| match sharding {
         Sharding::Ddp => true,
         Sharding::Zero2 => divides && !adapters,
@@ -139,7 +140,8 @@ fn shardings(engine: &dyn Engine, project: &Project) -> impl Iterator<Item = Sha
 
 impl<'a> Memo<'a> {
     pub(super) fn new(engine: &'a dyn Engine, project: &'a Project) -> Self {
-        Self { engine, project, needs: RefCell::default(), loads: RefCell::default() }
+        let tells_apart = engine.tells_dividers_apart(project);
+        Self { engine, project, tells_apart, needs: RefCell::default(), loads: RefCell::default() }
     }
 
     /// Keeps what is already known about the project itself.
@@ -178,7 +180,7 @@ impl<'a> Memo<'a> {
         if count == 1 || sharding != Sharding::Auto {
             return self.known(gpu, count, sharding, Some(changed), || changed.clone()).map(|need| (sharding, need));
         }
-        Self::simplest(shardings(self.engine, changed), gpu, |sharding| {
+        Self::simplest(shardings(self.engine.tells_dividers_apart(changed), changed), gpu, |sharding| {
             self.known(gpu, count, sharding, Some(changed), || {
                 let mut settled = changed.clone();
                 settled.hardware.sharding = sharding;
@@ -206,8 +208,13 @@ impl<'a> Memo<'a> {
         let flash = has_flash(gpu);
         let runtime = self.engine.runtime(gpu);
         // What only differs in the number of cards is in the list of cards too, which no screen hangs on.
-        let listed =
-            |c: &Project| !c.hardware.desktop && on(c, gpu, count, sharding) == on(self.project, gpu, count, sharding);
+        let listed = |c: &Project| {
+            // Most changes are seen without making two projects to compare.
+            let p = self.project;
+            let same = (c.micro_batch, c.method, c.precision, c.checkpointing)
+                == (p.micro_batch, p.method, p.precision, p.checkpointing);
+            same && !c.hardware.desktop && on(c, gpu, count, sharding) == on(p, gpu, count, sharding)
+        };
         let changed = changed.filter(|c| !listed(c));
         let cards = if changed.is_some() { Cards::These(count) } else { self.cards(count, sharding) };
         let same = |k: &&Known| {
@@ -252,7 +259,7 @@ impl<'a> Memo<'a> {
             return None;
         }
         if count <= CARDS_PER_MACHINE {
-            return Self::simplest(shardings(self.engine, self.project), gpu, |sharding| {
+            return Self::simplest(shardings(self.tells_apart, self.project), gpu, |sharding| {
                 self.need(gpu, count, sharding)
             });
         }
@@ -339,7 +346,7 @@ pub(super) fn settle(
         return Ok((settled, memory));
     }
     let mut least: Option<(Project, MemoryEstimate)> = None;
-    for sharding in shardings(engine, project) {
+    for sharding in shardings(engine.tells_dividers_apart(project), project) {
         settled.hardware.sharding = sharding;
         let memory = engine.memory(&settled, Some(gpu))?;
         if Need::of(&memory).fits(gpu.usable) {

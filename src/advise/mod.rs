@@ -22,6 +22,7 @@ pub mod moves;
 pub mod nearest;
 pub mod oom;
 mod options;
+mod picks;
 mod plain;
 pub mod plan;
 mod plans;

@@ -2,21 +2,21 @@
 //! the front of time against money, three picks, what a budget buys.
 
 use super::beside::{AtHome, nearly, purchase, rentals};
-use super::cards::{LONGEST_H, Ranked, is_mainstream};
+use super::cards::{LONGEST_H, Ranked};
 use super::money::second_hand;
+use super::picks::{AS_CHEAP_AS, at_home, front, picks};
 use super::terms::{SET_UP_H, Terms, can_own, resale_share};
 use super::{CardChoice, FreeChoice, FreeInstead, Pick};
-use crate::catalog::{Catalog, Gpu, Vendor};
+use crate::catalog::{Catalog, Gpu};
 use crate::estimate::CARDS_PER_MACHINE;
 use crate::project::Project;
-use crate::units::{Money, sort};
+use crate::units::Money;
 
 /// A card that is bought comes by post: two days. A judgement.
 const DELIVERY_H: f64 = 48.0;
 /// Waits within this factor are the same to a person.
 pub(super) const AS_GOOD_AS: f64 = 1.1;
-/// Amounts within this factor, or within a dollar, are the same to a person.
-const AS_CHEAP_AS: f64 = 1.05;
+/// Amounts this near are the same to a person.
 const A_DOLLAR: Money = Money::usd(1.0);
 /// A computer without a card takes about this much from the wall: processor and rest (memory).
 const PROCESSOR_KW: f64 = 0.2;
@@ -174,11 +174,12 @@ pub(super) fn plans(project: &Project, catalog: &Catalog, given: &Given<'_>) -> 
     let mut all = without_rent(&terms, catalog, given);
     // Offers in another currency only where there is nothing else that ends in time.
     let ends = |c: &CardChoice| c.time.is_some_and(|t| t.run.hours() + SET_UP_H <= LONGEST_H);
-    let cards = || given.cards.iter().map(|ranked| &ranked.choice);
-    let foreign = !cards().any(|c| c.fits && ends(c) && c.rent.is_some_and(|r| !r.converted));
+    let mut cards = given.cards.iter().map(|ranked| &ranked.choice);
+    let foreign = !cards.any(|c| c.fits && ends(c) && c.rent.is_some_and(|r| !r.converted));
     let mut others: Vec<Plan> = Vec::new();
-    for choice in cards().filter(|c| c.fits) {
-        let Some(gpu) = catalog.gpu(choice.gpu).filter(|g| is_mainstream(project, g)) else { continue };
+    for ranked in given.cards.iter().filter(|r| r.choice.fits && r.mainstream) {
+        let choice = &ranked.choice;
+        let Some(gpu) = catalog.gpu(choice.gpu) else { continue };
         let start = all.len();
         elsewhere(&terms, gpu, choice, foreign, &mut all);
         let cheapest = all.iter().skip(start).min_by(|a, b| a.cost.amount.total_cmp(&b.cost.amount));
@@ -208,7 +209,7 @@ pub(super) fn plans(project: &Project, catalog: &Catalog, given: &Given<'_>) -> 
     let cheapest = picks.iter().find(|(pick, _)| *pick == Pick::Cheapest);
     let cheaper = least.zip(cheapest).filter(|(l, (_, p))| l.cost.amount < p.cost.amount).map(|(least, _)| least);
     let left_out =
-        cheapest.and_then(|(_, p)| left_out(&terms, project, catalog, given.cards, (foreign, p.cost.amount)));
+        cheapest.and_then(|(_, p)| left_out(&terms, catalog, given.cards, (foreign, p.cost.amount)));
     let balanced = picks.iter().find(|(pick, _)| *pick == Pick::Balanced).or(picks.first()).map(|(_, plan)| *plan);
     // A card that is shown as a pick already is no news.
     let soonest = afford.and_then(|a| if let Afford::Soonest(plan) = a { Some(plan) } else { None });
@@ -240,18 +241,19 @@ pub(super) fn plans(project: &Project, catalog: &Catalog, given: &Given<'_>) -> 
 /// The cheapest rental below `cost` among those that are no plans.
 fn left_out(
     terms: &Terms<'_>,
-    project: &Project,
     catalog: &Catalog,
     cards: &[Ranked],
     (foreign, cost): (bool, f64),
 ) -> Option<LeftOut> {
     let mut found: Vec<LeftOut> = Vec::new();
-    for choice in cards.iter().map(|ranked| &ranked.choice).filter(|c| c.fits) {
-        let (Some(gpu), Some(rent)) = (catalog.gpu(choice.gpu), choice.rent) else { continue };
+    for ranked in cards.iter().filter(|ranked| ranked.choice.fits) {
+        let choice = &ranked.choice;
+        let Some(rent) = choice.rent else { continue };
         let abroad = rent.converted && !foreign;
-        if !abroad && is_mainstream(project, gpu) {
+        if !abroad && ranked.mainstream {
             continue;
         }
+        let Some(gpu) = catalog.gpu(choice.gpu) else { continue };
         let mut ways = Vec::new();
         elsewhere(terms, gpu, choice, true, &mut ways);
         found.extend(ways.into_iter().filter(|p| p.way == Way::Rent).map(|plan| LeftOut { plan, abroad }));
@@ -351,21 +353,6 @@ fn elsewhere(terms: &Terms<'_>, gpu: &Gpu, choice: &CardChoice, foreign: bool, a
     }
 }
 
-/// The plans that no other beats in both time and money, the cheapest first.
-pub(super) fn front(all: &[Plan]) -> Vec<Plan> {
-    let mut sorted: Vec<&Plan> = all.iter().collect();
-    sort(&mut sorted, |a, b| a.cost.amount.total_cmp(&b.cost.amount).then(a.wait.total_cmp(&b.wait)));
-    let mut soonest = f64::INFINITY;
-    let mut front = Vec::new();
-    for plan in sorted {
-        if plan.wait < soonest {
-            soonest = plan.wait;
-            front.push(*plan);
-        }
-    }
-    front
-}
-
 /// The soonest end for the money; of several about as soon, the cheapest.
 pub(super) fn afford(all: &[Plan], limit: f64) -> Option<Afford> {
     let within = || all.iter().filter(|p| p.outlay.amount <= limit);
@@ -377,61 +364,6 @@ pub(super) fn afford(all: &[Plan], limit: f64) -> Option<Afford> {
     let home = || all.iter().filter(|p| at_home(p)).min_by(amount);
     let least = || home().or_else(|| all.iter().min_by(amount));
     soonest.map(|p| Afford::Soonest(*p)).or_else(|| least().map(|p| Afford::TooLittle(*p)))
-}
-
-pub(super) fn picks(all: &[Plan], dollar: f64, catalog: &Catalog) -> Vec<(Pick, Plan)> {
-    let pick = |key: &dyn Fn(&Plan) -> f64| {
-        let finite = all.iter().filter(|p| key(p).is_finite());
-        finite.min_by(|a, b| key(a).total_cmp(&key(b))).copied()
-    };
-    let least = all.iter().map(|p| p.cost.amount).fold(f64::INFINITY, f64::min);
-    let shortest = all.iter().map(|p| p.wait).fold(f64::INFINITY, f64::min);
-    let trouble = |p: &Plan| trouble(p, catalog);
-    let only = |yes: bool, value: f64| if yes { value } else { f64::INFINITY };
-    // Of all that cost about the least, the one that is done soonest with the least trouble. Nobody signs up anywhere
-    // to save a dollar's worth of electricity.
-    let cheap = |p: &Plan| p.cost.amount <= least * AS_CHEAP_AS || (at_home(p) && p.cost.amount <= least + dollar);
-    let cheapest = pick(&|p| only(cheap(p), p.wait * trouble(p)));
-    // Less trouble is worth something, but no pick stands beside another that is both cheaper and sooner.
-    let stands = |p: &Plan, beside: Option<Plan>| beside.is_none_or(|other| !beats(&other, p));
-    // Nobody pays double to wait three minutes less: of all that are as good as the fastest, the cheapest.
-    let soon = |p: &Plan| p.wait <= shortest * AS_GOOD_AS && stands(p, cheapest);
-    let fastest = pick(&|p| only(soon(p), (p.cost.amount + dollar) * trouble(p)));
-    let balanced =
-        pick(&|p| only(stands(p, cheapest) && stands(p, fastest), (p.cost.amount + dollar) * p.wait * trouble(p)));
-    let mut found: Vec<(Pick, Plan)> = Vec::new();
-    for (pick, plan) in [(Pick::Cheapest, cheapest), (Pick::Balanced, balanced), (Pick::Fastest, fastest)] {
-        // Whoever is cheapest and fastest at once is named once.
-        let named = |p: &Plan| found.iter().any(|(_, f)| f == p || beats(f, p));
-        let new = plan.filter(|p| !named(p));
-        found.extend(new.map(|plan| (pick, plan)));
-    }
-    found
-}
-
-/// What stands at home takes nothing but power.
-fn at_home(plan: &Plan) -> bool {
-    matches!(plan.way, Way::Processor | Way::Own)
-}
-
-/// Costs no more, takes no longer, and is better in one of the two.
-fn beats(a: &Plan, b: &Plan) -> bool {
-    let (cost, wait) = (a.cost.amount.total_cmp(&b.cost.amount), a.wait.total_cmp(&b.wait));
-    cost.is_le() && wait.is_le() && (cost.is_lt() || wait.is_lt())
-}
-
-/// More to set up and more to go wrong: several cards, no CUDA, machines that may be taken away, used cards, a card to
-/// build in and to sell again.
-fn trouble(plan: &Plan, catalog: &Catalog) -> f64 {
-    let cuda = catalog.gpu(plan.gpu).is_none_or(|g| g.vendor == Vendor::Nvidia);
-    let way = match plan.way {
-        Way::Processor | Way::Own => 0.0,
-        Way::Free | Way::Rent => 0.1,
-        Way::Spot => 1.0,
-        Way::New => 0.5,
-        Way::Used => 0.8,
-    };
-    1.0 + 0.2 * f64::from(plan.count.max(1)).log2() + if cuda { 0.0 } else { 0.4 } + way
 }
 
 /// The next faster plan of the front, and what it costs more. A bill for power is no price that a rent could be so many

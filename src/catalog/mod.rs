@@ -47,14 +47,14 @@ impl Catalog {
         tables::bundled()
     }
 
-    /// The card with this id.
+    /// The card with this id. Lengths are compared first: whole tables are searched a thousand times for one advice.
     pub fn gpu(&self, id: &str) -> Option<&Gpu> {
-        self.gpus.iter().find(|g| g.id == id)
+        self.gpus.iter().find(|g| g.id.len() == id.len() && g.id == id)
     }
 
     /// The model with this id.
     pub fn model(&self, id: &str) -> Option<&Model> {
-        self.models.iter().find(|m| m.id == id)
+        self.models.iter().find(|m| m.id.len() == id.len() && m.id == id)
     }
 
     /// The preset with this id.

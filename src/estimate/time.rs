@@ -94,7 +94,9 @@ impl Workload {
         let start = self.kernels * KERNEL_START_S;
         let desktop = !matches!(gpu.family, GpuFamily::Datacenter | GpuFamily::Accelerator);
         let input = self.input * if desktop { DESKTOP_INPUT } else { 1.0 };
-        let from_host = self.from_host / (link::pcie(gpu) * HOST_COPY_SHARE);
+        // The slot is looked at where something goes through it.
+        let over_pcie = |bytes: f64| if bytes > 0.0 { bytes / (link::pcie(gpu) * HOST_COPY_SHARE) } else { 0.0 };
+        let from_host = over_pcie(self.from_host);
         let busy = arithmetic + memory;
         // Copies from main memory run beside the work, but not quite for free.
         let micro = busy.max(start).max(input).max(from_host) + HOST_COPY_COST * from_host;
@@ -108,7 +110,7 @@ impl Workload {
             self.optimizer / card::traffic_rate(gpu) / if divided { f64::from(count) } else { 1.0 }
         };
         let shares = if divided { f64::from(count) } else { 1.0 };
-        let paging = self.paged / shares / (link::pcie(gpu) * HOST_COPY_SHARE);
+        let paging = over_pcie(self.paged / shares);
         let traffic = link::Traffic {
             weights: self.weights * self.weight_bytes.min(2.0),
             gradients: self.trained * self.gradient_bytes,

@@ -96,7 +96,13 @@ impl Builder {
 
     /// Closes the segment under way.
     pub(crate) fn end_segment(&mut self, checkpointed: bool, is_loss: bool) {
-        let mut segment = std::mem::take(&mut self.segment);
+        // The next one is about as long.
+        let next = Segment {
+            values: Vec::with_capacity(self.segment.values.len()),
+            ops: Vec::with_capacity(self.segment.ops.len()),
+            ..Segment::default()
+        };
+        let mut segment = std::mem::replace(&mut self.segment, next);
         // A region that saves nothing (all of it frozen) leaves no node in the graph that would keep its inputs.
         segment.checkpointed = checkpointed && segment.ops.iter().any(|op| op.saves != 0);
         segment.is_loss = is_loss;

@@ -139,7 +139,7 @@ pub struct Group {
 }
 
 /// A weight of the model.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Weight {
     /// Elements.
     pub numel: u64,

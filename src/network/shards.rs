@@ -120,8 +120,8 @@ impl Shards {
 
     /// Whether a weight is kept in another format between steps: those in few bits are not.
     fn widens(&self, w: &Weight) -> Option<Dtype> {
-        let plain = w.stored == round(w.numel.saturating_mul(w.dtype.bytes()));
-        self.stored.filter(|_| plain && w.dtype != Dtype::U8)
+        let plain = || w.stored == round(w.numel.saturating_mul(w.dtype.bytes()));
+        self.stored.filter(|_| w.dtype != Dtype::U8 && plain())
     }
 
     /// Format of a weight between steps.

@@ -61,12 +61,14 @@ impl Peaks {
 
     /// A repetition begins.
     pub(super) fn mark(&mut self) {
+        self.close();
         self.mark = self.closed.len();
     }
 
     /// The repetition since the mark, which took live bytes and divided gradients from `before` to `now`, comes `count`
     /// more times: the highest points of the last time.
     pub(super) fn repeat(&mut self, before: &Live, now: &Live, reduced: (u64, u64), count: u64) {
+        self.close();
         for at in self.mark..self.closed.len() {
             let Some(&peak) = self.closed.get(at) else { break };
             let mut last = peak;

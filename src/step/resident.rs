@@ -30,11 +30,16 @@ pub(super) struct Resident {
 
 impl Resident {
     pub(super) fn of(program: &Program, config: &StepConfig) -> Self {
+        Self::with(&program.weights, program.buffers, config)
+    }
+
+    /// The same for weights of which those alike may stand together (see [`alike`]).
+    pub(super) fn with(weights: &[Weight], buffers: u64, config: &StepConfig) -> Self {
         let shards = &config.shards;
-        let sum = |bytes: &dyn Fn(&Weight) -> u64| program.weights.iter().map(bytes).fold(0, u64::saturating_add);
+        let sum = |bytes: &dyn Fn(&Weight) -> u64| weights.iter().map(bytes).fold(0, u64::saturating_add);
         let (away_weights, away_state) = away(config);
-        let whole = sum(&|w| shards.stored_bytes(w)).saturating_add(program.buffers);
-        let update = optimizer::update(&program.weights, config);
+        let whole = sum(&|w| shards.stored_bytes(w)).saturating_add(buffers);
+        let update = optimizer::update(weights, config);
         // `main_grad` of Megatron's contiguous buffer is fp32.
         let gradient_format = |w: &Weight| if shards.way == Way::Megatron { Dtype::F32 } else { shards.kept(w) };
         let counts = |w: &Weight| w.trained || shards.frozen_gradients;
@@ -108,4 +113,21 @@ pub(super) fn away(config: &StepConfig) -> (bool, bool) {
 
 fn sized(w: &Weight, element: u64) -> u64 {
     round(w.numel.saturating_mul(element)).saturating_mul(w.times)
+}
+
+/// The weights with those alike counted together: blocks of a network repeat, and a table of hundreds of rows becomes one
+/// of dozens.
+pub(super) fn alike(weights: &[Weight]) -> Vec<Weight> {
+    /// How far back one like it is looked for: blocks that repeat stand near each other.
+    const BACK: usize = 40;
+    let mut rows: Vec<Weight> = Vec::new();
+    for w in weights {
+        let first = rows.len().saturating_sub(BACK);
+        let same = |row: &&mut Weight| Weight { times: w.times, ..**row } == *w;
+        match rows.iter_mut().skip(first).find(same) {
+            Some(row) => row.times = row.times.saturating_add(w.times),
+            None => rows.push(*w),
+        }
+    }
+    rows
 }

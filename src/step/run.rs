@@ -13,13 +13,13 @@
 //! serves all of these.
 
 use super::peaks::Peak;
-use super::resident::Resident;
-use crate::network::{Code, Program, Shards, StepConfig, StepImpl, Way};
+use super::resident::{Resident, alike};
+use crate::network::{Code, Program, Shards, StepConfig, StepImpl, Way, Weight};
 use crate::project::Optimizer;
 use crate::units::Bytes;
 
 mod machine;
-use machine::{two_at_a_time, walk_observed};
+use machine::{two_at_a_time, walk_both, walk_observed};
 
 /// What a live byte is, during the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -124,7 +124,7 @@ pub(super) const fn further(now: u64, before: u64, times: u64) -> u64 {
 
 /// Runs one optimizer step of `program` and returns its memory.
 pub fn run(program: &Program, config: &StepConfig, walk: Walk) -> StepResult {
-    run_observed(program, config, walk, &mut ())
+    walk_observed(program, config, walk, &mut ()).step(program, config)
 }
 
 /// The same, with an observer.
@@ -141,17 +141,14 @@ pub fn course(config: &StepConfig) -> StepConfig {
     if config.shards.way != Way::Whole {
         return *config;
     }
-    // Gradients that are not kept: added to those of earlier micro-batches, or taken by the optimizer at once.
-    let passes = accumulates(config) || config.optimizer_impl == StepImpl::InBackward;
     let Shards { tensor, sequence_parallel, expert, context, pipeline, stage, in_flight, .. } = config.shards;
-    let gradients = if passes { 1 } else { 2 };
     let cut = Shards { tensor, sequence_parallel, expert, context, pipeline, stage, in_flight, ..Shards::default() };
     StepConfig {
-        accumulation: if passes { 2 } else { 1 },
+        accumulation: 1,
         code: Code { zeroes_gradients: false, ..config.code },
         optimizer: Optimizer::AdamW,
         optimizer_impl: StepImpl::Loop,
-        shards: Shards { gradients, ..cut },
+        shards: Shards { gradients: 2, ..cut },
         ..*config
     }
 }
@@ -159,21 +156,33 @@ pub fn course(config: &StepConfig) -> StepConfig {
 /// Forward and backward of a step: everything but weights, optimizer, and over how many cards they are divided. It serves
 /// all steps of the same [`course`].
 pub fn walk(program: &Program, config: &StepConfig) -> Walked {
-    let shared = config.shards.way == Way::Whole;
-    Walked { shared, ..walk_observed(program, &course(config), Walk::Ends, &mut ()) }
+    let course = course(config);
+    let alone = |config: &StepConfig| walk_observed(program, config, Walk::Ends, &mut ());
+    if config.shards.way != Way::Whole {
+        return alone(config);
+    }
+    let both = walk_both(program, &course).unwrap_or_else(|| {
+        let later = StepConfig { accumulation: 2, ..course };
+        Walked { later: alone(&later).peaks, ..alone(&course) }
+    });
+    Walked { shared: true, weights: alike(&program.weights), ..both }
 }
 
 /// What forward and backward came to: see [`walk`].
 #[derive(Clone, Debug, PartialEq)]
 pub struct Walked {
     peaks: Vec<Peak>,
+    /// The program's weights, those alike together, where many steps are to be told; else none.
+    weights: Vec<Weight>,
+    /// Those of a micro-batch whose gradients are not kept: they are added to earlier ones, or the optimizer takes each.
+    later: Vec<Peak>,
     forward_end: u64,
     held: u64,
     /// Most whole weights at a time.
     gathered: u64,
     /// Activations of other micro-batches.
     waiting: u64,
-    /// Whole weights that come and go are not in the peaks.
+    /// Steps of many kinds share it: whole weights that come and go are not in the peaks.
     shared: bool,
 }
 
@@ -194,7 +203,8 @@ impl Walked {
     /// The whole step: with what is resident, and with the optimizer. `config` is of the walk's [`course`].
     pub fn step(&self, program: &Program, config: &StepConfig) -> StepResult {
         let shards = config.shards;
-        let resident = Resident::of(program, config);
+        let weights = if self.shared { &self.weights } else { &program.weights };
+        let resident = Resident::with(weights, program.buffers, config);
         let steady = resident.weights.saturating_add(resident.state).saturating_add(program.batch_bytes);
         let (earlier, kept) = if accumulates(config) { (resident.earlier, resident.gradients) } else { (0, 0) };
         let last = self.last(config, &resident);
@@ -203,7 +213,9 @@ impl Walked {
         let comes = self.shared && shards.weights > 1;
         let mut gathered = self.gathered;
         let mut peaks = [steady.saturating_add(earlier); 3];
-        for peak in self.peaks.iter().chain([&last]) {
+        let passes = accumulates(config) || config.optimizer_impl == StepImpl::InBackward;
+        let course = if self.shared && passes { &self.later } else { &self.peaks };
+        for peak in course.iter().chain([&last]) {
             let divided = peak.reduced / shards.gradients.max(1);
             let mut peak = *peak;
             add(&mut peak.live[Category::Gradients as usize], divided);

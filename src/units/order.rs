@@ -14,6 +14,11 @@ pub fn sort<T>(rows: &mut Vec<T>, order: impl Fn(&T, &T) -> Ordering) {
 fn places(count: usize, order: &dyn Fn(usize, usize) -> Ordering) -> Vec<usize> {
     let mut sorted: Vec<usize> = Vec::with_capacity(count);
     for row in 0..count {
+        // Much is in order already.
+        if sorted.last().is_none_or(|last| order(*last, row) != Ordering::Greater) {
+            sorted.push(row);
+            continue;
+        }
         let place = sorted.partition_point(|before| order(*before, row) != Ordering::Greater);
         sorted.insert(place, row);
     }

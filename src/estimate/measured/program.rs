@@ -37,7 +37,7 @@ pub(super) struct Planned {
 /// A program, and what its walk came to once somebody asked.
 #[derive(Debug)]
 struct Written {
-    program: Rc<Program>,
+    program: Program,
     walked: OnceCell<Walked>,
 }
 
@@ -56,39 +56,25 @@ enum Input {
     Sound(Sound),
 }
 
-/// Programs that have been written and walked: variants of a project that differ in the card, in the number of cards or
-/// in the optimizer share one.
+/// Programs that have been written and walked: variants of a project that differ in the card, in the number of cards, in
+/// accumulation or in the optimizer share one.
 #[derive(Debug, Default)]
-pub struct Walks {
-    /// By what the program alone depends on: how a step is divided and repeated is nothing to it.
-    programs: RefCell<Vec<(Key, Rc<Program>)>>,
-    walked: RefCell<Vec<(Key, Rc<Written>)>>,
-}
+pub struct Walks(RefCell<Vec<(Key, Option<Rc<Written>>)>>);
 
 impl Walks {
     fn find(&self, model: &'static str, input: Input, config: &StepConfig) -> Option<Rc<Written>> {
         let key = Key { model, input, config: step::course(config) };
-        if let Some((_, written)) = self.walked.borrow().iter().find(|(k, _)| *k == key) {
-            return Some(Rc::clone(written));
+        if let Some((_, written)) = self.0.borrow().iter().find(|(k, _)| *k == key) {
+            return written.clone();
         }
-        let written = Rc::new(Written { program: self.program(key)?, walked: OnceCell::new() });
-        self.walked.borrow_mut().push((key, Rc::clone(&written)));
-        Some(written)
-    }
-
-    fn program(&self, mut key: Key) -> Option<Rc<Program>> {
-        let config = &mut key.config;
-        (config.shards, config.accumulation, config.optimizer_impl) = (Shards::default(), 1, step::StepImpl::Loop);
-        if let Some((_, program)) = self.programs.borrow().iter().find(|(k, _)| *k == key) {
-            return Some(Rc::clone(program));
-        }
-        let program = Rc::new(match key.input {
+        let program = match key.input {
             Input::Pictures(pictures) => vision(key.model, pictures, &key.config),
             Input::Latents(latents) => diffusion(key.model, latents, &key.config),
             Input::Sound(sound) => speech(key.model, sound, &key.config),
-        }?);
-        self.programs.borrow_mut().push((key, Rc::clone(&program)));
-        Some(program)
+        };
+        let written = program.map(|program| Rc::new(Written { program, walked: OnceCell::new() }));
+        self.0.borrow_mut().push((key, written.clone()));
+        written
     }
 }
 

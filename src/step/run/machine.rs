@@ -66,6 +66,12 @@ struct Machine<'p, O: Observer> {
     phase: Phase,
     largest: u64,
     peaks: Peaks,
+    /// The same for micro-batches whose gradients are added to those of earlier ones, where one walk serves both.
+    later: Option<Peaks>,
+    /// Gradients that such a micro-batch would not have kept.
+    fresh: u64,
+    /// It would have gone another way.
+    parted: bool,
     accumulating: bool,
     early_stop: bool,
     /// Gradients that meet are added into a new tensor.
@@ -96,6 +102,22 @@ pub(super) fn walk_observed<O: Observer>(
     walk: Walk,
     observer: &mut O,
 ) -> Walked {
+    go(program, config, walk, observer, None).0
+}
+
+/// Forward and backward of the first micro-batch and of a later one at once; nothing where the two part ways.
+pub(super) fn walk_both(program: &Program, config: &StepConfig) -> Option<Walked> {
+    let (walked, parted) = go(program, config, Walk::Ends, &mut (), Some(Peaks::default()));
+    (!parted).then_some(walked)
+}
+
+fn go<O: Observer>(
+    program: &Program,
+    config: &StepConfig,
+    walk: Walk,
+    observer: &mut O,
+    later: Option<Peaks>,
+) -> (Walked, bool) {
     let accumulating = accumulates(config);
     let mut m = Machine {
         storages: Vec::with_capacity(1024),
@@ -110,6 +132,9 @@ pub(super) fn walk_observed<O: Observer>(
         phase: Phase::Forward,
         largest: 0,
         peaks: Peaks::default(),
+        later,
+        fresh: 0,
+        parted: false,
         accumulating,
         early_stop: !config.reentrant,
         sums_anew: config.code.sums_gradients_anew,
@@ -143,7 +168,9 @@ pub(super) fn walk_observed<O: Observer>(
     // Whatever a held output still takes goes with the optimizer step; the next step's output takes its place.
     let held = m.live[Category::Logits as usize];
     m.release(output);
-    Walked { gathered: m.parts.gathered_peak, peaks: m.peaks.all(), forward_end, held, waiting, shared: false }
+    let later = m.later.map_or_else(Vec::new, Peaks::all);
+    let gathered = m.parts.gathered_peak;
+    (Walked { gathered, peaks: m.peaks.all(), later, weights: Vec::new(), forward_end, held, waiting, shared: false }, m.parted)
 }
 
 impl<'p, O: Observer> Machine<'p, O> {
@@ -206,6 +233,15 @@ impl<'p, O: Observer> Machine<'p, O> {
             add(&mut live[Category::Temporaries as usize], scratch);
             (live, self.phase, self.largest.max(scratch), self.reduced)
         });
+        if let Some(later) = &mut self.later {
+            later.note(self.total.saturating_sub(self.fresh).saturating_add(scratch), || {
+                let mut live = self.live;
+                add(&mut live[Category::Temporaries as usize], scratch);
+                let gradients = &mut live[Category::Gradients as usize];
+                *gradients = gradients.saturating_sub(self.fresh);
+                (live, self.phase, self.largest.max(scratch), 0)
+            });
+        }
         if scratch > 0 {
             self.observer.scratch(scratch);
         }
@@ -252,8 +288,14 @@ impl<'p, O: Observer> Machine<'p, O> {
     fn enter_phase(&mut self, phase: Phase) {
         if phase != self.phase {
             self.phase = phase;
-            self.peaks.close();
+            self.all_peaks(Peaks::close);
         }
+    }
+
+    /// The highest points of one kind of micro-batch, and of the other.
+    fn all_peaks(&mut self, mut on: impl FnMut(&mut Peaks)) {
+        on(&mut self.peaks);
+        self.later.iter_mut().for_each(on);
     }
 
     fn forward_members(&mut self, group: &'p Group) {

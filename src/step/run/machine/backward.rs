@@ -2,6 +2,7 @@
 
 use super::{CELL, Frame, Machine, NOTHING, Played};
 use crate::network::{Backward, Id, Kind, NONE, Op, SAVE_AUX, SAVE_OUT, Way};
+use crate::step::peaks::Peaks;
 use crate::step::run::{Category, Observer, Phase};
 
 impl<'p, O: Observer> Machine<'p, O> {
@@ -18,20 +19,20 @@ impl<'p, O: Observer> Machine<'p, O> {
                     self.aux.truncate(frame.aux as usize);
                 }
                 Played::Mark => {
-                    self.peaks.close();
+                    self.all_peaks(Peaks::mark);
                     began = (self.live, self.reduced);
-                    self.peaks.mark();
                 }
                 // The repetition that stands for those not walked is over: it was walked as the last of them.
                 Played::Skipped { count } => {
-                    self.peaks.close();
                     let (live, reduced) = began;
-                    self.peaks.repeat(&live, &self.live, (reduced, self.reduced), count);
+                    let (now, since) = (self.live, (reduced, self.reduced));
+                    self.peaks.repeat(&live, &now, since, count);
+                    self.later.iter_mut().for_each(|later| later.repeat(&live, &now, (0, 0), count));
                     self.skip(live, reduced, count);
                 }
             }
         }
-        self.peaks.close();
+        self.all_peaks(Peaks::close);
     }
 
     fn backward_frame(&mut self, frame: &Frame<'p>) {
@@ -248,6 +249,11 @@ impl<'p, O: Observer> Machine<'p, O> {
                     self.release(merged);
                 }
             } else {
+                if let Some(s) = self.storages.get(merged as usize) {
+                    // Alone it would be gone by now.
+                    self.fresh = self.fresh.saturating_add(s.bytes);
+                    self.parted |= s.refs > 1 || old != NOTHING;
+                }
                 if old == NOTHING {
                     self.parts.fresh.push(target);
                 }

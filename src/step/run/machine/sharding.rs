@@ -87,7 +87,7 @@ impl<'p, O: Observer> Machine<'p, O> {
 
     /// Divided weights are put together for the segment at work, and for the next one ahead of time.
     pub(super) fn gather(&mut self, segment: &Segment) {
-        self.peaks.enter(segment.weight_bytes);
+        self.all_peaks(|peaks| peaks.enter(segment.weight_bytes));
         let divided = if self.shards.way == Way::Whole {
             self.divided.0
         } else {
@@ -149,6 +149,7 @@ impl<'p, O: Observer> Machine<'p, O> {
         let fresh: u64 = cells.iter().map(|&c| self.bytes_of(self.cells[c as usize].grad)).fold(0, u64::saturating_add);
         if self.divided.1 && fresh > 0 {
             self.peaks.close();
+            self.fresh = 0;
             self.total = self.total.saturating_sub(fresh);
             self.live[Category::Gradients as usize] = self.live[Category::Gradients as usize].saturating_sub(fresh);
             self.reduced = self.reduced.saturating_add(fresh);
