@@ -19,6 +19,7 @@ const PUBLISHED_TOLERANCE: f64 = 0.01;
 pub(crate) fn check(tables: &Tables) -> Result<(), Broken> {
     each(&tables.gpus, gpu)?;
     each(&tables.offers, offer)?;
+    each(&tables.billing, billing)?;
     each(&tables.free, free_tier)?;
     each(&tables.throughput, throughput)?;
     each(&tables.language, language)?;
@@ -110,6 +111,12 @@ fn offer(row: &Row) -> Result<(), String> {
         })?;
     }
     Ok(())
+}
+
+fn billing(row: &Row) -> Result<(), String> {
+    let (unit, least) = (row.number("unit_s"), row.number("least_s"));
+    require(unit.is_some() == least.is_some(), || "unit_s and least_s belong together".to_owned())?;
+    require(unit.is_some() || row.number("least_usd").is_some(), || "nothing is said of the bill".to_owned())
 }
 
 fn free_tier(row: &Row) -> Result<(), String> {
@@ -230,6 +237,12 @@ fn references(tables: &Tables) -> Result<(), Broken> {
     for table in [&tables.offers, &tables.free, &tables.throughput] {
         for row in &table.rows {
             exists(row, "gpu", &tables.gpus, "card")?;
+        }
+    }
+    for row in &tables.billing.rows {
+        let provider = row.text("provider");
+        if tables.offers.rows.iter().all(|offer| offer.text("provider") != provider) {
+            return Err(row.broken(format!("the provider {provider:?} is not in {}", tables.offers.file)));
         }
     }
     for row in &tables.published.rows {

@@ -62,7 +62,7 @@ pub(crate) fn pack(tables: &Tables, cells: Cells) -> String {
     write("VISION", each(&tables.vision, vision_model));
     write("DIFFUSION", each(&tables.diffusion, diffusion_model));
     write("OTHER", each(&tables.other, other_model));
-    write("OFFERS", each(&tables.offers, offer));
+    write("OFFERS", tables.offers.rows.iter().map(|row| offer(row, &tables.billing)).collect());
     write("FREE", each(&tables.free, free_tier));
     write("PRESETS", each(&tables.presets, preset));
     write("THROUGHPUT", each(&tables.throughput, throughput));
@@ -191,7 +191,13 @@ fn gpu_with(row: &Row, seen: &Table, chips: &str, gib: f64, size: Option<f64>) -
         .text("as_of", row.text("as_of"))
 }
 
-fn offer(row: &Row) -> Fields {
+/// An offer, with what is known of its provider's bills: the row for machines of that name before the row for all.
+fn offer(row: &Row, billing: &Table) -> Fields {
+    let fits = |bill: &&Row| {
+        bill.text("provider") == row.text("provider") && row.text("instance").starts_with(bill.text("instance"))
+    };
+    let bill = billing.rows.iter().filter(fits).max_by_key(|bill| bill.text("instance").len());
+    let of = |column: &str| bill.and_then(|bill| bill.number(column));
     Fields::new()
         .text("provider", row.text("provider"))
         .text("instance", row.text("instance"))
@@ -202,6 +208,9 @@ fn offer(row: &Row) -> Fields {
         .optional("usd_h", row.number("price_usd_h"))
         .optional("spot_usd_h", row.number("spot_usd_h"))
         .optional("cny_h", row.number("price_cny_h"))
+        .optional("unit_s", of("unit_s"))
+        .optional("least_s", of("least_s"))
+        .optional("least_usd", of("least_usd"))
         .flag("china", row.text("region_class") == "china")
         .text("source", row.text("source"))
         .text("as_of", row.text("as_of"))

@@ -125,6 +125,20 @@ pub(crate) static CLOUD: Schema = Schema {
     ],
 };
 
+/// By what a provider bills: `instance` is how the names begin of the machines that a row is for, empty for all others.
+pub(crate) static BILLING: Schema = Schema {
+    file: "billing.csv",
+    columns: &[
+        must("provider", Text),
+        may("instance", Text),
+        may("unit_s", Whole(1.0..=86_400.0)),
+        may("least_s", Whole(1.0..=86_400.0)),
+        may("least_usd", Number(0.01..=1_000.0)),
+        must("source", Text),
+        must("as_of", Month),
+    ],
+};
+
 pub(crate) static FREE: Schema = Schema {
     file: "free.csv",
     columns: &[

@@ -135,6 +135,8 @@ fn a_broken_row_is_named_with_file_line_and_reason() {
             "line 4: price_usd_h 199 for 4 cards is 49.750 USD per card and hour, outside 0.05 to 20",
         ),
         ("cloud.csv", "AWS,g4dn.xlarge", ",2026-09", ",", "line 2: as_of is empty"),
+        ("billing.csv", "AWS,", ",1,60,", ",1,,", "line 2: unit_s and least_s belong together"),
+        ("billing.csv", "AWS,", ",1,60,", ",,,", "line 2: nothing is said of the bill"),
         (
             "performance.csv",
             "h100-sxm,",
@@ -152,6 +154,7 @@ fn a_broken_row_is_named_with_file_line_and_reason() {
         // References.
         ("usable.csv", "rtx-5090,", "rtx-5090,", "rtx-6090,", "line 2: the card \"rtx-6090\" is not in gpus.csv"),
         ("cloud.csv", "AWS,g4dn.xlarge", ",t4,", ",t44,", "line 2: the card \"t44\" is not in gpus.csv"),
+        ("billing.csv", "AWS,", "AWS,", "AVS,", "line 2: the provider \"AVS\" is not in cloud.csv"),
         ("free.csv", "Kaggle,P100", ",p100-pcie-16gb,", ",p100,", "line 2: the card \"p100\" is not in gpus.csv"),
         ("performance.csv", "h100-sxm,", "h100-sxm,", "h101-sxm,", "line 2: the card \"h101-sxm\" is not in gpus.csv"),
         ("tasks.csv", "mnist,", ",mnist-cnn,", ",mnist-rnn,", "line 2: the model \"mnist-rnn\" is not in vision.csv"),

@@ -9,8 +9,8 @@ use enough_gpu::network::diffusion::{Latents, diffusion};
 use enough_gpu::network::vision::{Pictures, vision};
 use enough_gpu::project::{Checkpointing, Framework, Lora, LoraTargets, Optimizer, Runtime};
 use enough_gpu::step::{
-    AttentionKernel, Code, Dtype, Loss, Quantization, Shards, StepConfig, StepImpl, Task, Trained, Walk, Walked, course,
-    first_steps, least, run, walk,
+    AttentionKernel, Code, Dtype, Loss, Quantization, Shards, StepConfig, StepImpl, Task, Trained, Walk, Walked,
+    course, first_steps, least, run, walk,
 };
 
 fn config(batch: u64, sequence: u64) -> StepConfig {

@@ -2,6 +2,7 @@
 
 use super::helps::{FitPlan, Fix, FixKind};
 use super::plans::Plans;
+use crate::catalog::Offer;
 use crate::estimate::{MemoryEstimate, TimeEstimate};
 use crate::project::Sharding;
 use crate::units::{Bytes, Money};
@@ -153,6 +154,38 @@ pub struct Rent {
     pub as_of: &'static str,
     /// Nobody saw the price written down.
     pub rough: bool,
+    /// By what it is billed.
+    pub billed: Billed,
+}
+
+/// By what a rental is billed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Billed {
+    /// At the person's own price, or nothing is rented.
+    AsSaid,
+    /// The provider's rule was not found.
+    Unknown,
+    /// By the second.
+    Seconds,
+    /// By the minute.
+    Minutes,
+    /// By the hour that is begun.
+    Hours,
+    /// In advance: the least that can be bought is more than an hour or two.
+    Ahead,
+}
+
+impl Billed {
+    /// That of an offer.
+    pub(super) fn of(offer: &Offer) -> Self {
+        match offer.unit_s {
+            None if offer.least_usd.is_some() => Self::Ahead,
+            None => Self::Unknown,
+            Some(seconds) if seconds < 60.0 => Self::Seconds,
+            Some(seconds) if seconds < 3600.0 => Self::Minutes,
+            Some(_) => Self::Hours,
+        }
+    }
 }
 
 /// Buying.

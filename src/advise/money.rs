@@ -1,15 +1,11 @@
 //! What a run costs by renting, and what the cards cost to buy.
 
 use super::terms::{SET_UP_H, Terms};
-use super::{Buy, Rent};
+use super::{Billed, Buy, Rent};
 use crate::catalog::{Catalog, Gpu, Offer};
 use crate::estimate::CARDS_PER_MACHINE;
 use crate::project::{Field, PriceKind, Project, priced_card};
 use crate::units::{Currency, Money};
-
-/// Least that can be bought of a provider, USD: 100 compute units (Google Colab pay as you go, 2026-03). All others
-/// bill by the second, the minute or the hour, which the hour of set-up covers.
-const LEAST_USD: [(&str, f64); 1] = [("Google Colab", 9.99)];
 
 /// Words in an offer's name that tell of a single machine of a private host, not of a data center.
 const SINGLE_MACHINES: [&str; 3] = ["cheapest listed", "marketplace", "community"];
@@ -50,11 +46,7 @@ impl<'a> Offers<'a> {
             Some((offer, price, converted, cards, machines))
         });
         // What the whole run costs decides, where it is known: the cheapest hour may be sold by the hundred.
-        let least_of = |offer: &Offer| {
-            let least = LEAST_USD.iter().find(|(provider, _)| *provider == offer.provider);
-            least.map_or(0.0, |(_, usd)| self.terms.convert(Money::usd(*usd)))
-        };
-        let total = |offer: &Offer, price: f64| hours.map_or(price, |h| self.run(price, h).max(least_of(offer)));
+        let total = |offer: &Offer, price: f64| hours.map_or(price, |h| self.run(offer, price, h));
         let (offer, price, converted, cards, _) = quotes.clone().min_by(|a, b| {
             let (one, other) = (total(a.0, a.1), total(b.0, b.1));
             a.2.cmp(&b.2).then(one.total_cmp(&other)).then(a.1.total_cmp(&b.1))
@@ -63,39 +55,41 @@ impl<'a> Offers<'a> {
         let spot = quotes
             .filter(|q| q.2 == converted)
             .filter_map(|(offer, .., machines)| {
-                Some((self.terms.convert(Money::usd(offer.spot_usd_h?)) * f64::from(machines), offer.provider))
+                Some((self.terms.convert(Money::usd(offer.spot_usd_h?)) * f64::from(machines), offer))
             })
             .min_by(|a, b| a.0.total_cmp(&b.0))
             .filter(|(spot, _)| *spot < price);
-        let least = least_of(offer);
         Some(Rent {
             provider: offer.provider,
             instance: offer.instance,
             spot: spot.map(|(price, _)| self.terms.money(price)),
-            spot_run: spot.and_then(|(price, _)| hours.map(|h| self.terms.money(self.run(price, h)))),
-            spot_provider: spot.map_or("", |(_, provider)| provider),
+            spot_run: spot.zip(hours).map(|((price, offer), h)| self.terms.money(self.run(offer, price, h))),
+            spot_provider: spot.map_or("", |(_, offer)| offer.provider),
             converted,
             china: offer.china,
             cards,
             as_of: offer.source.as_of,
             rough: offer.source.is_rough(),
-            ..self.hours(price, hours, least)
+            run: hours.map(|h| self.terms.money(self.run(offer, price, h))),
+            set_up: self.terms.money(price * (offer.billed(hours.unwrap_or(0.0) + SET_UP_H) - hours.unwrap_or(0.0))),
+            billed: Billed::of(offer),
+            ..self.hours(price, hours)
         })
     }
 
     /// A rental at the price that the person gave.
     fn as_said(&self, price: f64, cards: u32, hours: Option<f64>) -> Rent {
-        Rent { cards, ..self.hours(price, hours, 0.0) }
+        Rent { cards, ..self.hours(price, hours) }
     }
 
     /// What the hours cost; who rents out is for the caller to fill in.
-    fn hours(&self, price: f64, hours: Option<f64>, least: f64) -> Rent {
+    fn hours(&self, price: f64, hours: Option<f64>) -> Rent {
         let money = |amount| self.terms.money(amount);
         Rent {
             provider: "",
             instance: "",
             per_hour: money(price),
-            run: hours.map(|h| money(self.run(price, h).max(least))),
+            run: hours.map(|h| money((price + self.terms.disk_hour()) * (h + SET_UP_H))),
             set_up: money(price * SET_UP_H),
             storage: hours.map(|h| money(self.terms.disk_hour() * (h + SET_UP_H))),
             disk_gb: self.terms.disk_gb,
@@ -107,12 +101,15 @@ impl<'a> Offers<'a> {
             cards: 0,
             as_of: "",
             rough: false,
+            billed: Billed::AsSaid,
         }
     }
 
-    /// All of a run: its hours, the hour to set up, and the disk for as long.
-    fn run(&self, price: f64, hours: f64) -> f64 {
-        (price + self.terms.disk_hour()) * (hours + SET_UP_H)
+    /// All of a run: its hours with the hour to set up, as the provider bills them, and the disk for as long.
+    fn run(&self, offer: &Offer, price: f64, hours: f64) -> f64 {
+        let all = hours + SET_UP_H;
+        let least = offer.least_usd.map_or(0.0, |usd| self.terms.convert(Money::usd(usd)));
+        (price * offer.billed(all) + self.terms.disk_hour() * all).max(least)
     }
 
     /// How many machines of this offer hold `count` cards, and how many cards those have in all. `None` where they

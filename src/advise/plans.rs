@@ -6,7 +6,7 @@ use super::cards::{LONGEST_H, Ranked};
 use super::money::second_hand;
 use super::picks::{AS_CHEAP_AS, at_home, front, picks};
 use super::terms::{SET_UP_H, Terms, can_own, resale_share};
-use super::{CardChoice, FreeChoice, FreeInstead, Pick};
+use super::{Billed, CardChoice, FreeChoice, FreeInstead, Pick};
 use crate::catalog::{Catalog, Gpu};
 use crate::estimate::CARDS_PER_MACHINE;
 use crate::project::Project;
@@ -78,6 +78,8 @@ pub struct Plan {
     pub abroad: bool,
     /// Disk that is rented with it, GB.
     pub disk_gb: f64,
+    /// By what the rent is billed.
+    pub billed: Billed,
 }
 
 /// A step up from one plan to a faster one.
@@ -208,8 +210,7 @@ pub(super) fn plans(project: &Project, catalog: &Catalog, given: &Given<'_>) -> 
     let least = all.iter().min_by(|a, b| a.cost.amount.total_cmp(&b.cost.amount)).copied();
     let cheapest = picks.iter().find(|(pick, _)| *pick == Pick::Cheapest);
     let cheaper = least.zip(cheapest).filter(|(l, (_, p))| l.cost.amount < p.cost.amount).map(|(least, _)| least);
-    let left_out =
-        cheapest.and_then(|(_, p)| left_out(&terms, catalog, given.cards, (foreign, p.cost.amount)));
+    let left_out = cheapest.and_then(|(_, p)| left_out(&terms, catalog, given.cards, (foreign, p.cost.amount)));
     let balanced = picks.iter().find(|(pick, _)| *pick == Pick::Balanced).or(picks.first()).map(|(_, plan)| *plan);
     // A card that is shown as a pick already is no news.
     let soonest = afford.and_then(|a| if let Afford::Soonest(plan) = a { Some(plan) } else { None });
@@ -239,12 +240,7 @@ pub(super) fn plans(project: &Project, catalog: &Catalog, given: &Given<'_>) -> 
 }
 
 /// The cheapest rental below `cost` among those that are no plans.
-fn left_out(
-    terms: &Terms<'_>,
-    catalog: &Catalog,
-    cards: &[Ranked],
-    (foreign, cost): (bool, f64),
-) -> Option<LeftOut> {
+fn left_out(terms: &Terms<'_>, catalog: &Catalog, cards: &[Ranked], (foreign, cost): (bool, f64)) -> Option<LeftOut> {
     let mut found: Vec<LeftOut> = Vec::new();
     for ranked in cards.iter().filter(|ranked| ranked.choice.fits) {
         let choice = &ranked.choice;
@@ -278,6 +274,7 @@ fn plain(terms: &Terms<'_>, way: Way, gpu: &'static str, count: u32, hours: f64,
         rough: false,
         abroad: false,
         disk_gb: 0.0,
+        billed: Billed::AsSaid,
     }
 }
 
@@ -324,12 +321,14 @@ fn elsewhere(terms: &Terms<'_>, gpu: &Gpu, choice: &CardChoice, foreign: bool, a
         rough: false,
         abroad: false,
         disk_gb: 0.0,
+        billed: Billed::AsSaid,
     };
     if let Some(rent) = choice.rent.filter(|r| foreign || !r.converted) {
         let dated =
             |p: Plan| Plan { as_of: rent.as_of, rough: rent.rough, abroad: rent.converted, disk_gb: rent.disk_gb, ..p };
+        let billed = rent.billed;
         let wait = hours + SET_UP_H;
-        all.extend(rent.run.map(|run| dated(plan(Way::Rent, rent.provider, wait, run, run))));
+        all.extend(rent.run.map(|run| Plan { billed, ..dated(plan(Way::Rent, rent.provider, wait, run, run)) }));
         // Nobody has many machines to spare at once.
         let spot = rent.spot_run.filter(|_| choice.count <= CARDS_PER_MACHINE);
         all.extend(spot.map(|run| dated(plan(Way::Spot, rent.spot_provider, wait, run, run))));

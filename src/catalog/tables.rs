@@ -187,6 +187,9 @@ fn offer(c: &mut Cells) -> Offer {
         usd_h: c.number("usd_h"),
         spot_usd_h: c.number("spot_usd_h"),
         cny_h: c.number("cny_h"),
+        unit_s: c.number("unit_s"),
+        least_s: c.number("least_s"),
+        least_usd: c.number("least_usd"),
         china: c.flag("china"),
         source: c.source(),
     }

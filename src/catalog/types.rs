@@ -170,6 +170,12 @@ pub struct Offer {
     pub spot_usd_h: Option<f64>,
     /// On-demand price of the whole machine per hour, CNY.
     pub cny_h: Option<f64>,
+    /// Seconds that are billed as one: what is begun is paid whole. `None`: the provider's rule was not found.
+    pub unit_s: Option<f64>,
+    /// The least that is billed, seconds.
+    pub least_s: Option<f64>,
+    /// The least that can be bought, USD.
+    pub least_usd: Option<f64>,
     /// Whether it is offered in mainland China (otherwise world-wide).
     pub china: bool,
     /// Where the price was read.
@@ -177,6 +183,14 @@ pub struct Offer {
 }
 
 impl Offer {
+    /// Hours that are billed for so many hours.
+    pub fn billed(&self, hours: f64) -> f64 {
+        let Some(unit) = self.unit_s.map(|seconds| seconds / 3600.0) else { return hours };
+        // What comes out of sums as a hair more than whole units is whole units.
+        let units = (hours / unit - 1e-9).ceil();
+        (units * unit).max(self.least_s.unwrap_or(0.0) / 3600.0)
+    }
+
     /// On-demand price per hour of the whole machine in the currency it was quoted in.
     pub fn price(&self) -> Option<Money> {
         self.usd_h.map(Money::usd).or(self.cny_h.map(Money::cny))

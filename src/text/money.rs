@@ -2,7 +2,7 @@
 
 use super::names::{between, provider};
 use super::numbers::{about, about_hours, before_word, hours, money, month, percent, plain};
-use super::offers::{abroad, disk};
+use super::offers::{abroad, billed, disk};
 use super::{Lang, Message, both, say};
 use crate::advise::{Afford, FreeInstead, LeftOut, Pick, Plan, Plans, Purchase, RentOrBuy, StepUp, Way};
 use crate::catalog::Catalog;
@@ -86,10 +86,11 @@ pub fn plan_detail(lang: Lang, plan: &Plan) -> String {
         Way::Free => say!(lang, "多算 1 小时装环境{date}", "with an hour to set up{date}"),
         Way::Rent => {
             let (disk, abroad) = (disk(plan.disk_gb), abroad(lang, plan.abroad, plan.cost.currency));
+            let billed = billed(plan.billed).text(lang);
             say!(
                 lang,
-                "含 1 小时装环境和 {disk} 硬盘{abroad}{date}",
-                "with an hour to set up and {disk} of disk{abroad}{date}"
+                "含 1 小时装环境和 {disk} 硬盘{billed}{abroad}{date}",
+                "with an hour to set up and {disk} of disk{billed}{abroad}{date}"
             )
         }
         Way::Spot => {

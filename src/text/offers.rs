@@ -2,12 +2,24 @@
 
 use super::numbers::plain;
 use super::{Lang, Message, both};
-use crate::advise::{Pick, Plans};
+use crate::advise::{Billed, Pick, Plans};
 use crate::units::Currency;
 
 /// A size of a disk: `100 GB`, `2.7 TB`.
 pub(super) fn disk(gb: f64) -> String {
     if gb >= 1000.0 { format!("{} TB", crate::units::significant(gb / 1000.0)) } else { format!("{} GB", plain(gb)) }
+}
+
+/// By what a rental is billed, after what is counted in its price.
+pub(super) const fn billed(by: Billed) -> Message {
+    match by {
+        Billed::AsSaid => both!("", ""),
+        Billed::Unknown => both!("，按什么时长计费没查到", ", by which unit of time it bills was not found"),
+        Billed::Seconds => both!("，按秒计费", ", billed by the second"),
+        Billed::Minutes => both!("，按分钟计费", ", billed by the minute"),
+        Billed::Hours => both!("，不足一小时按一小时计费", ", billed by the hour begun"),
+        Billed::Ahead => both!("，要先买一包点数，不低于包的价钱", ", at no less than the smallest pack of units"),
+    }
 }
 
 /// What an offer in another currency asks for.

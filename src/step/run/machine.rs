@@ -170,7 +170,19 @@ fn go<O: Observer>(
     m.release(output);
     let later = m.later.map_or_else(Vec::new, Peaks::all);
     let gathered = m.parts.gathered_peak;
-    (Walked { gathered, peaks: m.peaks.all(), later, weights: Vec::new(), forward_end, held, waiting, shared: false }, m.parted)
+    (
+        Walked {
+            gathered,
+            peaks: m.peaks.all(),
+            later,
+            weights: Vec::new(),
+            forward_end,
+            held,
+            waiting,
+            shared: false,
+        },
+        m.parted,
+    )
 }
 
 impl<'p, O: Observer> Machine<'p, O> {
