@@ -1,8 +1,9 @@
 //! Ways to get a run done, weighed: by counting, on plans thrown with dice.
 
-use super::super::Pick;
 use super::super::beside::{nearly, purchase};
-use super::super::plans::{Afford, Plan, Way, afford, front, picks, step_up};
+use super::super::picks::{front, picks};
+use super::super::plans::{Afford, Plan, Way, afford, step_up};
+use super::super::{Billed, Pick};
 use crate::catalog::Catalog;
 use crate::units::Money;
 
@@ -21,6 +22,7 @@ fn plan(way: Way, gpu: &'static str, count: u32, cost: f64, wait: f64) -> Plan {
         rough: false,
         abroad: false,
         disk_gb: 0.0,
+        billed: Billed::AsSaid,
     }
 }
 
