@@ -341,6 +341,8 @@ pub struct Advice {
     pub fixes: Vec<Fix>,
     /// The least painful set of fixes that fits the chosen card, where it does not fit as it is.
     pub make_it_fit: Option<FitPlan>,
+    /// What makes a run that fits much faster on the same cards.
+    pub sooner: Option<FitPlan>,
     /// The largest micro-batch that fits the chosen card, where the project fits.
     pub largest_micro_batch: Option<u64>,
     /// The card is what limits that batch, and the work is enough to gain from a larger one.

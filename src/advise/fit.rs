@@ -10,7 +10,7 @@ use super::engine::{Memo, Need};
 use super::knobs::{Course, Knob, LEVELS, Subject, apply, risk};
 use super::search::mildest;
 use super::{FixKind, QualityRisk};
-use crate::catalog::{Domain, Gpu};
+use crate::catalog::Gpu;
 use crate::project::Project;
 use crate::units::sort;
 use std::cell::RefCell;
@@ -26,7 +26,7 @@ type Chosen = Vec<usize>;
 pub(super) struct Fit<'a> {
     memo: &'a Memo<'a>,
     gpu: &'a Gpu,
-    domain: Domain,
+    subject: Subject,
     project: &'a Project,
     knobs: Vec<Knob>,
     /// The knob of pure bf16 and the one of offloading, where the engine that offloads works in 16 bit anyway.
@@ -47,16 +47,7 @@ impl<'a> Fit<'a> {
     ) -> Self {
         let of = |kind| knobs.iter().position(|k| subject.half_engine && k.settings.contains(&kind));
         let idle = of(FixKind::PureBf16).zip(of(FixKind::Offload));
-        Self {
-            memo,
-            gpu,
-            domain: subject.domain,
-            project,
-            knobs,
-            idle,
-            tried: RefCell::default(),
-            winners: RefCell::default(),
-        }
+        Self { memo, gpu, subject, project, knobs, idle, tried: RefCell::default(), winners: RefCell::default() }
     }
 
     /// The least painful set that fits, the mildest level first, and the project with it.
@@ -98,7 +89,8 @@ impl<'a> Fit<'a> {
         if let Some(fits) = known {
             return fits;
         }
-        let need: Option<Need> = self.memo.need_of(&self.with(chosen), self.gpu);
+        let changed = self.with(chosen);
+        let need: Option<Need> = self.memo.need_of(&changed, self.gpu).filter(|_| !self.subject.refuses(&changed));
         let fits = need.is_some_and(|n| n.fits(self.gpu.usable));
         self.tried.borrow_mut().push((chosen.to_vec(), fits));
         fits
@@ -214,7 +206,7 @@ impl<'a> Fit<'a> {
     }
 
     fn risk(&self, chosen: &[usize], level: usize) -> QualityRisk {
-        let risks = self.set(chosen, level).into_iter().map(|kind| risk(kind, self.project, self.domain));
+        let risks = self.set(chosen, level).into_iter().map(|kind| risk(kind, self.project, self.subject.domain));
         risks.max().unwrap_or(QualityRisk::None)
     }
 

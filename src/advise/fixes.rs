@@ -105,7 +105,8 @@ impl<'a> Bench<'a> {
 
     /// The mildest setting of a knob that fits, or its strongest.
     fn best(&self, project: &Project, before: Need, knob: &Knob) -> Option<Fix> {
-        let fits = |kind: &FixKind| self.fits(&self.with(project, *kind));
+        let takes = |kind: &FixKind| !self.subject.refuses(&self.with(project, *kind)) || self.subject.refuses(project);
+        let fits = |kind: &FixKind| takes(kind) && self.fits(&self.with(project, *kind));
         let fitting = match knob.course {
             Course::Any if knob.level < LEVELS => knob.settings.iter().position(fits),
             _ => mildest(&knob.settings, fits),
@@ -118,7 +119,7 @@ impl<'a> Bench<'a> {
             None if knob.course == Course::Any => {
                 *knob.settings.iter().filter(|k| need(k).is_some()).min_by_key(need)?
             }
-            None => *knob.settings.last()?,
+            None => *knob.settings.last().filter(|kind| takes(kind))?,
         };
         let changed = self.with(project, kind);
         let after = self.need(&changed)?;

@@ -80,6 +80,14 @@ impl Subject {
     }
 }
 
+impl Subject {
+    /// Whether bitsandbytes refuses it: weights that are published in 4 bit are not put into its own 4 bit again. Unsloth has
+    /// copies of its own.
+    pub(super) fn refuses(&self, project: &Project) -> bool {
+        self.in_four_bit && project.method == Method::QLora && project.framework != Framework::Unsloth
+    }
+}
+
 impl Knob {
     /// How the need of this project goes along settings of this kind: `tests` hold it over whole tables of estimates.
     pub(super) fn new(level: usize, settings: Vec<FixKind>, project: &Project, subject: Subject) -> Self {
@@ -131,7 +139,8 @@ pub(super) fn knobs(project: &Project, subject: Subject, gpu: &Gpu) -> Vec<Knob>
     let language = matches!(domain, Domain::Language | Domain::VisionLanguage);
     let full = matches!(project.method, Method::Full | Method::Scratch | Method::Freeze);
     // A checkpoint that is published in 4 bit is refused by bitsandbytes; Unsloth has copies of its own.
-    let four_bit = quantizes(gpu) && (!subject.in_four_bit || project.framework == Framework::Unsloth);
+    let in_unsloth = runs_unsloth(project, domain, gpu);
+    let four_bit = quantizes(gpu) && (!subject.in_four_bit || project.framework == Framework::Unsloth || in_unsloth);
     let bitsandbytes = quantizes(gpu);
     let units = gpu.rates.bf16.is_some() || gpu.rates.fp16.is_some();
 
@@ -206,7 +215,7 @@ pub(super) fn knobs(project: &Project, subject: Subject, gpu: &Gpu) -> Vec<Knob>
             knobs.push(several(2, settings));
         }
     }
-    if project.method.is_adapter() && project.framework != Framework::Unsloth && runs_unsloth(project, domain, gpu) {
+    if project.method.is_adapter() && project.framework != Framework::Unsloth && in_unsloth {
         knobs.push(one(2, FixKind::Library { framework: Framework::Unsloth }));
     }
     if subject.tunes && runs_in_backward(project, gpu) {
@@ -224,6 +233,10 @@ pub(super) fn knobs(project: &Project, subject: Subject, gpu: &Gpu) -> Vec<Knob>
 
     if full && project.offload == Offload::None && denoiser_or_language {
         knobs.push(one(3, FixKind::Offload));
+    }
+    // Adapters have no states worth moving: the weights themselves wait in main memory, divided over the cards.
+    if project.method.is_adapter() && language && shares_main_memory(project) {
+        knobs.push(one(3, FixKind::Way { sharding: Sharding::Zero3Offload }));
     }
 
     let takes_adapters = denoiser_or_language || domain == Domain::Audio;
@@ -389,6 +402,15 @@ fn runs_unsloth(project: &Project, domain: Domain, gpu: &Gpu) -> bool {
         && project.hardware.count <= 1
         && project.offload == Offload::None
         && gpu.compute_capability.is_some_and(|capability| capability >= LEAST_CAPABILITY)
+}
+
+/// Whether the cards can divide everything and leave it in the main memory of one machine.
+fn shares_main_memory(project: &Project) -> bool {
+    let hardware = &project.hardware;
+    (2..=hardware.per_machine()).contains(&hardware.count)
+        && divides(project)
+        && hardware.sharding != Sharding::Zero3Offload
+        && !hardware.parallel.cuts()
 }
 
 /// Whether the optimizer's step can be part of backward here: one card with bf16, all weights trained.

@@ -32,6 +32,7 @@ pub mod rig;
 mod search;
 pub mod several;
 mod smaller;
+mod sooner;
 mod terms;
 mod verdict;
 mod warnings;
@@ -134,6 +135,7 @@ fn advise_with(engine: &dyn Engine, project: &Project, catalog: &Catalog) -> Res
     }
     let fits = matches!(verdict, Verdict::Fits { .. });
     let largest_micro_batch = bench.as_ref().filter(|_| fits).and_then(|b| b.largest_micro_batch(&settled));
+    let sooner = gpu.filter(|_| fits).and_then(|gpu| sooner::sooner(&memo, gpu, project, time.as_ref()));
     // No use where nothing but the search's own end stops it, nor where the work is too little for any card.
     let small = catalog.model(&project.model).is_some_and(|m| m.domain == Domain::Small);
     let room_has_use = !small && largest_micro_batch.is_some_and(|n| n < fixes::batch_limit(&settled));
@@ -162,6 +164,7 @@ fn advise_with(engine: &dyn Engine, project: &Project, catalog: &Catalog) -> Res
         out_of_memory,
         fixes,
         make_it_fit,
+        sooner,
         largest_micro_batch,
         room_has_use,
         cards,

@@ -8,7 +8,7 @@ use super::moves::Moves;
 use super::page::{Page, page};
 use super::sign::{sign, tone_id};
 use super::timeline::Timeline;
-use crate::advise::FixKind;
+use crate::advise::{Advice, FitPlan, FixKind};
 use crate::catalog::Vendor;
 use crate::project::{Field, Precision, Project};
 use crate::text::{self, Action, labels};
@@ -74,8 +74,8 @@ fn NextStep() -> AnyView {
             let after = page.project.with_untracked(|p| Project { micro_batch, accumulation, ..p.clone() });
             page.apply_fix(vec![FixKind::SmallerMicroBatch { micro_batch, accumulation }], after);
         }
-        Action::MakeItFit => {
-            let plan = page.advice.with_untracked(|a| a.as_ref().ok().and_then(|a| a.make_it_fit.clone()));
+        action @ (Action::MakeItFit | Action::Sooner) => {
+            let plan = page.advice.with_untracked(|a| a.as_ref().ok().and_then(|a| plan_of(a, &action).cloned()));
             if let Some(plan) = plan {
                 page.apply_fix(plan.fixes, plan.project);
             }
@@ -110,6 +110,11 @@ fn NextStep() -> AnyView {
     .into_any()
 }
 
+/// The changes that a click makes.
+fn plan_of<'a>(advice: &'a Advice, action: &Action) -> Option<&'a FitPlan> {
+    if *action == Action::Sooner { advice.sooner.as_ref() } else { advice.make_it_fit.as_ref() }
+}
+
 /// Whether there is something to do, and it leaves locked fields alone.
 fn allowed(page: Page, action: &Action) -> bool {
     let allows = |project: Option<&Project>| project.is_some_and(|project| page.allows(project));
@@ -119,7 +124,7 @@ fn allowed(page: Page, action: &Action) -> bool {
         (Action::UseFully { .. } | Action::SmallerStep { .. }, _) => {
             !page.is_locked(Field::MicroBatch) && !page.is_locked(Field::Accumulation)
         }
-        (Action::MakeItFit, Ok(advice)) => allows(advice.make_it_fit.as_ref().map(|plan| &plan.project)),
+        (Action::MakeItFit | Action::Sooner, Ok(advice)) => allows(plan_of(advice, action).map(|plan| &plan.project)),
         _ => false,
     })
 }

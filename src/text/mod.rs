@@ -28,6 +28,7 @@ pub mod recipes;
 pub mod rig;
 pub mod several;
 pub mod share;
+mod speed;
 
 pub use answer::{Answer, Tone, answer, cannot_estimate};
 pub use beside::{at_home, beside_afford};

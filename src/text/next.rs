@@ -2,6 +2,7 @@
 
 use super::names::{before, between, provider};
 use super::numbers::{about_hours, hours, money, whole};
+use super::speed::{faster, fully, sooner};
 use super::{Lang, say};
 use crate::advise::{Advice, CardChoice, CardWarning, FixKind, FreeChoice, OverData, Pick, Verdict, Way, over_data};
 use crate::catalog::Catalog;
@@ -14,6 +15,8 @@ pub enum Action {
     None,
     /// Applies [`Advice::make_it_fit`].
     MakeItFit,
+    /// Applies [`Advice::sooner`].
+    Sooner,
     /// Mixed precision in fp16 in place of a bf16 that the card lacks.
     Fp16,
     /// Chooses a card by its id.
@@ -164,6 +167,9 @@ fn fits(lang: Lang, project: &Project, advice: &Advice, catalog: &Catalog) -> Ne
             ),
         });
     }
+    if let Some(next) = run.filter(|_| project.objective != Objective::Sampled).and_then(|h| sooner(lang, advice, h)) {
+        return next;
+    }
     if let Some(run) = run.filter(|h| *h > LONG_HOURS) {
         let long = hours(lang, run);
         if let Some((name, other, price)) = faster(lang, advice, run, catalog) {
@@ -201,37 +207,6 @@ fn fits(lang: Lang, project: &Project, advice: &Advice, catalog: &Catalog) -> Ne
     }
 }
 
-/// The largest micro-batch as a click, where accumulation can be lowered for it, so that an update sees as many samples
-/// as before; a larger effective batch would be another training.
-fn fully(lang: Lang, project: &Project, largest: u64, time: &str) -> Next {
-    let all = project.micro_batch.saturating_mul(project.accumulation);
-    let whole = (1..=largest.min(all)).rev().find(|micro| all.is_multiple_of(*micro));
-    let Some(micro_batch) = whole.filter(|micro| *micro > project.micro_batch) else {
-        // What is gained dwindles, and the learning rate has to follow: no more than a few doublings (judgement).
-        const DOUBLINGS: u32 = 3;
-        let most = largest.min(project.micro_batch.saturating_mul(1 << DOUBLINGS));
-        let batch = super::numbers::whole((1_u64 << most.max(1).ilog2()) as f64);
-        return Next::say(say!(
-            lang,
-            "直接开跑，{time}跑完。批大小开到 {batch} 也装得下，不过学习率要跟着调。",
-            "Start it: {time}. A batch of {batch} would fit too, but the learning rate has to follow."
-        ));
-    };
-    let accumulation = all / micro_batch;
-    let steps = match accumulation {
-        1 => say!(lang, "不用再累积", "no longer accumulated"),
-        steps => say!(lang, "累积 {steps} 次", "accumulated {steps} times"),
-    };
-    Next {
-        sentence: say!(
-            lang,
-            "直接开跑，{time}跑完。显存有富余，批大小可以开到 {micro_batch}，{steps}，等效批大小不变。",
-            "Start it: {time}. There is room for a batch of {micro_batch}, {steps}: the effective batch stays."
-        ),
-        action: Action::UseFully { micro_batch, accumulation },
-    }
-}
-
 /// A card without bf16 takes the same run in fp16; whoever held everything in bf16 needs more there.
 fn fp16(lang: Lang, project: &Project, run: Option<f64>, catalog: &Catalog) -> Next {
     let card = catalog.gpu(&project.hardware.gpu).map(|gpu| super::card_called(lang, gpu)).unwrap_or_default();
@@ -249,16 +224,6 @@ fn fp16(lang: Lang, project: &Project, run: Option<f64>, catalog: &Catalog) -> N
         ),
     };
     Next { sentence, action: Action::Fp16 }
-}
-
-/// A rental that takes less than half the time.
-fn faster(lang: Lang, advice: &Advice, run: f64, catalog: &Catalog) -> Option<(String, String, String)> {
-    let quick = |c: &&CardChoice| c.fits && c.time.is_some_and(|t| t.run.hours() < run / 2.0);
-    let balanced = advice.cards.iter().filter(quick).find(|c| c.pick == Some(Pick::Balanced));
-    let choice = balanced.or_else(|| advice.cards.iter().find(quick))?;
-    let rent = choice.rent?;
-    let price = money(lang, rent.run?, rent.rough);
-    Some((card_name(lang, choice, catalog), about_hours(lang, choice.time?.run.hours()), price))
 }
 
 /// It may fit: the least painful set of fixes makes sure, and where there is none twenty steps will tell.
@@ -314,7 +279,7 @@ fn plan(lang: Lang, advice: &Advice) -> Option<Next> {
     })
 }
 
-fn named_all(lang: Lang, fixes: &[FixKind]) -> Vec<String> {
+pub(super) fn named_all(lang: Lang, fixes: &[FixKind]) -> Vec<String> {
     fixes.iter().map(|kind| named(lang, *kind)).collect()
 }
 
@@ -443,7 +408,7 @@ fn one_card(choice: &CardChoice) -> Action {
     if choice.count == 1 { Action::Card(choice.gpu.to_string()) } else { Action::None }
 }
 
-fn card_name(lang: Lang, choice: &CardChoice, catalog: &Catalog) -> String {
+pub(super) fn card_name(lang: Lang, choice: &CardChoice, catalog: &Catalog) -> String {
     let name = catalog.gpu(choice.gpu).map_or_else(|| choice.gpu.to_string(), |g| super::card_called(lang, g));
     if choice.count > 1 { format!("{name} × {}", choice.count) } else { name }
 }
