@@ -166,6 +166,9 @@ pub struct Code {
     /// Gradients are set to zero after a step and not dropped, so they are there during forward (`zero_grad` before
     /// PyTorch 2.0).
     pub zeroes_gradients: bool,
+    /// Backward through a `TorchScript` function holds what the function was given, whatever its formula needs: the slope
+    /// of WaveGlow's memory over batches is that of its gate's inputs kept (`voice.rs`), with `PyTorch` 1.4 to 1.9.
+    pub scripts_hold_inputs: bool,
     /// The training data lies on the card (`self.data = ....to(device)` in `LMOrderedIterator` of Transformer-XL's
     /// `data_utils.py`, and of NVIDIA's before it pinned main memory for it).
     pub data_on_card: bool,

@@ -103,8 +103,9 @@ fn attention(n: &mut Layers, model: &LanguageModel, style: &Style, x: Tensor) ->
     // The relative shift: one column of zeros more, seen in another shape.
     let padded = n.b.copy(by_position, rows, keys + 1);
     let shifted = n.b.slice(padded, keys);
-    // Sum and scale in one kernel.
-    let scores = n.b.fused(&[content, shifted], rows, keys, content.dtype, Kernel::default());
+    // Sum and scale in one kernel (`add_and_scale`, a TorchScript function).
+    let saves = if n.config.code.scripts_hold_inputs { 0b11 } else { 0 };
+    let scores = n.b.fused(&[content, shifted], rows, keys, content.dtype, Kernel { saves, ..Kernel::default() });
     let probabilities = n.b.softmax(scores, false);
     let dropped = n.b.dropout(probabilities, style.attention_dropout);
     let context = n.b.matmul(dropped, v, tokens, width, flops);

@@ -222,6 +222,8 @@ pub(crate) fn activate(n: &mut Layers, style: &Style, x: Tensor) -> Tensor {
         _ if n.b.compiled => n.b.unary(x, Keep::Input, 0),
         // x * 0.5 * (1.0 + erf(x / 1.41421))
         Activation::Gelu if n.config.code.written_gelu => {
+            // The bias comes inside of the function, a script.
+            let x = if n.config.code.scripts_hold_inputs { n.b.unary(x, Keep::Input, 0) } else { x };
             let half = n.b.scale(x);
             let divided = n.b.scale(x);
             let erf = n.b.unary(divided, Keep::Input, 1);
