@@ -149,7 +149,9 @@ fn fused_loss(n: &mut Layers, x: Tensor, w: Tensor, vocab: u64, scratch: u64) {
     let chunk = tokens.div_ceil(inc.max(1)).max(1).next_power_of_two();
     let mut temp = copy + scratch + bytes(chunk * vocab, dtype);
     if w.grad {
-        temp += bytes(w.numel(), dtype) + bytes(w.numel(), Dtype::F32);
+        // A chunk's part of the weight's gradient, and the same in fp32.
+        let wide = if dtype == Dtype::F32 { 0 } else { bytes(w.numel(), Dtype::F32) };
+        temp += bytes(w.numel(), dtype) + wide;
     } else {
         temp += bytes(chunk * x.cols, dtype);
     }

@@ -120,7 +120,8 @@ impl Layers<'_> {
         let b = self.weight(t.cols, 1);
         // The norm over all pixels keeps its input; the rest is one vector for each sample.
         let op = Op { backward: Backward::Fresh, saves: 1, ..BLANK };
-        let norm = self.b.emit(&[t], self.batch, t.cols, Dtype::F32, op);
+        let dtype = if self.b.autocast.is_some() { Dtype::F32 } else { t.dtype };
+        let norm = self.b.emit(&[t], self.batch, t.cols, dtype, op);
         let mean = self.b.mean(norm);
         let shifted = self.b.shift(mean);
         let ratio = self.b.mul(norm, shifted);

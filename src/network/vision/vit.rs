@@ -34,6 +34,9 @@ pub(super) struct Vit {
     pub(super) qkv_bias: bool,
     /// Tokens are averaged rather than the class token taken.
     pub(super) averaged: bool,
+    /// Queries and keys of the patches are turned by their places, in fp32, and put together with the other tokens' anew
+    /// (`DINOv3`).
+    pub(super) turned: bool,
     /// Norm before the blocks (CLIP).
     pub(super) first_norm: bool,
     /// Position embeddings.
@@ -58,6 +61,7 @@ pub(super) const fn plain(patch: u64, width: u64, layers: u64, heads: u64) -> Vi
         branch_scale: false,
         qkv_bias: true,
         averaged: false,
+        turned: false,
         first_norm: false,
         positions: true,
         relative: false,
@@ -74,6 +78,7 @@ pub(super) fn network(id: &str) -> Option<Vit> {
     const LARGE: Vit = plain(16, 1024, 24, 16);
     const HUGE: Vit = plain(14, 1280, 32, 16);
     let module = |v: Vit| Vit { attention: Attention::Module, ..v };
+    let third = |v: Vit| Vit { branch_scale: true, extra: 5, positions: false, turned: true, ..v };
     let dino = |v: Vit| Vit { patch: 14, branch_scale: true, ..v };
     let beit =
         |v: Vit| Vit { branch_scale: true, positions: false, relative: true, averaged: true, qkv_bias: false, ..v };
@@ -98,9 +103,9 @@ pub(super) fn network(id: &str) -> Option<Vit> {
         "dinov2-s-14" | "dinov2-s-14-518" => dino(SMALL),
         "dinov2-b-14" | "dinov2-b-14-518" => dino(BASE),
         "dinov2-l-14" | "dinov2-l-14-518" => dino(LARGE),
-        "dinov3-s-16" => Vit { branch_scale: true, extra: 5, positions: false, ..SMALL },
-        "dinov3-b-16" => Vit { branch_scale: true, extra: 5, positions: false, ..BASE },
-        "dinov3-l-16" => Vit { branch_scale: true, extra: 5, positions: false, ..LARGE },
+        "dinov3-s-16" => third(SMALL),
+        "dinov3-b-16" => third(BASE),
+        "dinov3-l-16" => third(LARGE),
         _ => return None,
     })
 }
@@ -198,6 +203,7 @@ fn attention(n: &mut Layers, x: Tensor, net: &Vit) -> Tensor {
             }
         }
     };
+    let (q, k) = if net.turned { (turn(n, q), turn(n, k)) } else { (q, k) };
     let head = width / net.heads.max(1);
     let shape = Heads {
         count: net.heads,
@@ -221,6 +227,15 @@ fn attention(n: &mut Layers, x: Tensor, net: &Vit) -> Tensor {
         out = n.b.copy(out, out.rows, out.cols);
     }
     n.linear(out, width, true, Role::AttentionOut)
+}
+
+/// `torch.cat([q[:, :, :prefix], rotated], dim=2).type_as(v)` of timm's `eva.py`.
+fn turn(n: &mut Layers, t: Tensor) -> Tensor {
+    let narrow = t.dtype;
+    let wide = n.b.cast(t, Dtype::F32);
+    let turned = n.b.scale(wide);
+    let joined = n.b.copy(turned, turned.rows, turned.cols);
+    n.b.cast(joined, narrow)
 }
 
 /// The numbers of a table for all pairs of places (`_get_rel_pos_bias` of timm's `beit.py`), heads first; and the biases of

@@ -174,10 +174,10 @@ fn stuff(n: &mut Layers, levels: &[Map], losses: &mut Vec<Tensor>) {
     n.b.program.batch_bytes += bytes(logits.t.rows, Dtype::I64);
 }
 
-/// `roi_align` of `boxes` boxes of each picture to `side` by `side`; runs in fp32, also under autocast.
+/// `roi_align` of `boxes` boxes of each picture to `side` by `side`; autocast runs it in fp32.
 fn align(n: &mut Layers, x: Map, boxes: u64, side: u64) -> Map {
     let narrow = x.t.dtype;
-    let wide = n.b.cast(x.t, Dtype::F32);
+    let wide = if n.b.autocast.is_some() { n.b.cast(x.t, Dtype::F32) } else { x.t };
     let t = n.sample(wide, n.batch * boxes * side * side);
     let t = n.b.cast(t, narrow);
     // The boxes of a picture lie one below the other.
