@@ -1,8 +1,9 @@
 //! Writes `docs/accuracy.md`, its pictures in `docs/accuracy/`, and the table of errors in `README.md`.
 //!
 //! `cargo run --release --example accuracy` scores every case of `tests/data/` with today's code. Nothing in the pages'
-//! figures is typed by hand; why a case is wrong, where it is known, stands in `known.csv` beside this file.
+//! figures is typed by hand but what an older engine said (`drawn.rs`); why a case is wrong, where it is known, stands in `known.csv` beside this file.
 
+mod drawn;
 mod histogram;
 mod page;
 #[allow(dead_code)]
@@ -41,6 +42,8 @@ impl Known {
 /// All cases, answered.
 pub(crate) struct Answers {
     traced: Vec<Scored>,
+    /// Steps drawn at random.
+    drawn: Vec<Scored>,
     measured: Vec<Scored>,
     speeds: Vec<Speed>,
     known: Vec<Known>,
@@ -66,6 +69,7 @@ impl Answers {
                 .collect(),
             notes: column(&measured, "note"),
             traced: scoring::score(&traced, catalog),
+            drawn: scoring::score(&table("tests/data/drawn.csv")?, catalog),
             measured: scoring::score(&measured, catalog),
             speeds: performance::score(&table("src/catalog/data/performance.csv")?, catalog),
         })

@@ -26,6 +26,8 @@ pub(crate) fn page(answers: &Answers) -> String {
     out += &bands(answers);
     out += "\n## Traced steps\n\n";
     out += &traced(answers);
+    out += "\n### Steps drawn at random\n\n";
+    out += &crate::drawn::part(&answers.drawn);
     out += "\n## Measured runs\n\n";
     out += &measured(answers);
     out += "\n## Several cards\n\n";
