@@ -200,6 +200,7 @@ fn the_list_says_what_an_estimate_for_the_card_says() {
             let mut there = with(project, choice.gpu, choice.count);
             there.hardware.sharding = choice.sharding;
             there.accumulation = choice.accumulation;
+            there.precision = choice.instead_of_bf16.unwrap_or(there.precision);
             let memory = enough_gpu::estimate::memory(&there, catalog.gpu(choice.gpu), &catalog).unwrap();
             assert_eq!(memory.card, choice.card, "{} on {} x {}", project.preset, choice.count, choice.gpu);
             let time = enough_gpu::estimate::time(&there, catalog.gpu(choice.gpu).unwrap(), choice.count, &catalog);

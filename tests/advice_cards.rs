@@ -69,3 +69,28 @@ fn method_and_library_change_together() {
         assert!(advice.fixes.iter().all(|fix| fix.kind != FixKind::QLora), "{card}");
     }
 }
+
+/// A card without bf16 is judged by the run that it is told to make of it.
+#[test]
+fn without_bf16_the_figure_is_of_the_run_as_changed() {
+    let catalog = Catalog::bundled();
+    let pure = "model=qwen2.5-1.5b&method=full&precision=bf16&optimizer=adamw8bit&checkpointing=on";
+    let (_, asked_for) = asked(pure, &catalog);
+    let (_, changed) = asked(&pure.replace("=bf16", "=amp-fp16"), &catalog);
+    let t4 = |advice: &Advice| advice.cards.iter().find(|c| c.gpu == "t4" && c.count == 1).map(|c| (c.fits, c.card));
+    assert_eq!(t4(&asked_for), t4(&changed));
+    assert!(!asked_for.free.iter().any(|free| free.gpu == "t4" && free.count == 1 && free.is_enough()));
+    // torchtune knows no fp16: no such card, and none is free.
+    let tune = "model=llama-3.2-3b&method=full&precision=bf16&optimizer=paged-adamw8bit&checkpointing=on&batch=4\
+                &framework=torchtune";
+    let (_, tuned) = asked(tune, &catalog);
+    assert!(tuned.free.iter().all(|free| free.gpu != "t4") && tuned.cards.iter().all(|card| card.gpu != "t4"));
+    let (_, there) = asked(&format!("{}&have=t4&count=2", tune.replace("=bf16", "=amp-fp16")), &catalog);
+    assert!(matches!(there.verdict, Verdict::CannotRun(_)), "{:?}", there.verdict);
+    // Turing without matrix units is told to take fp32, and not to start.
+    let (project, gtx) = asked("model=sd1.5&method=lora&have=gtx-1660-super", &catalog);
+    let step = next(Lang::En, &project, &gtx, &catalog).sentence;
+    assert!(step.contains("fp32") && !step.contains("Start it"), "{step}");
+    let card = gtx.cards.iter().find(|c| c.gpu == "gtx-1650" && c.count == 1).unwrap();
+    assert_eq!(card.instead_of_bf16, Some(enough_gpu::project::Precision::Fp32));
+}

@@ -5,7 +5,7 @@ use super::engine::{Memo, accumulation, on, step_on};
 use super::money::{Offers, buy};
 use super::plans::Plan;
 use super::terms::{SET_UP_H, Terms};
-use super::warnings::{bar, lacks_bf16, warnings};
+use super::warnings::{bar, warnings, without_bf16};
 use super::{CardChoice, CardWarning, Pick};
 use crate::catalog::{Catalog, Gpu, GpuFamily, Vendor};
 use crate::estimate::CARDS_PER_MACHINE;
@@ -127,7 +127,7 @@ fn choice(
         time,
         rent: offers.rent(gpu, count, hours),
         buy: buy(gpu, count, terms),
-        fp16_instead: lacks_bf16(project, gpu),
+        instead_of_bf16: without_bf16(project, gpu),
         overpriced: false,
         pick: None,
         short_list: false,

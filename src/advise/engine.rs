@@ -1,10 +1,11 @@
 //! Where the advice gets its numbers: a seam for tests, and a memo, so that nothing is estimated twice and cards that
 //! run the same kernels are estimated once.
 
+use super::warnings::without_bf16;
 use crate::catalog::{Catalog, Gpu};
 use crate::estimate::time::{Workload, has_flash};
 use crate::estimate::{CARDS_PER_MACHINE, CannotEstimate, MemoryEstimate, TimeEstimate, Walks, is_language, overhead};
-use crate::project::{Parallel, Project, Sharding};
+use crate::project::{Parallel, Precision, Project, Sharding};
 use crate::units::Bytes;
 use std::cell::RefCell;
 
@@ -84,8 +85,7 @@ impl Need {
 
 /// What the memory of a step depends on, beside what the card's own runtime takes.
 struct Known {
-    /// Cards with flash attention run a step with the same kernels, and so do those without.
-    flash: bool,
+    kernels: Kernels,
     cards: Cards,
     sharding: Sharding,
     /// The changed project; `None` for the one that the advice is about.
@@ -93,6 +93,10 @@ struct Known {
     /// Without the card's own runtime.
     need: Option<Need>,
 }
+
+/// Whether the card has flash attention, and the precision it takes in place of a bf16 that it lacks: cards alike in both
+/// run a step with the same kernels.
+type Kernels = (bool, Option<Precision>);
 
 /// Numbers of cards on which each needs the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -114,7 +118,7 @@ pub(super) struct Memo<'a> {
     project: &'a Project,
     tells_apart: bool,
     needs: RefCell<Vec<Known>>,
-    loads: RefCell<Vec<(bool, Result<Workload, CannotEstimate>)>>,
+    loads: RefCell<Vec<(Kernels, Result<Workload, CannotEstimate>)>>,
 }
 
 /// How cards may share the work, the simplest first.
@@ -150,12 +154,16 @@ impl<'a> Memo<'a> {
             return;
         }
         self.needs.borrow_mut().push(Known {
-            flash: has_flash(gpu),
+            kernels: self.kernels(gpu),
             cards: self.cards(settled.hardware.count.max(1), settled.hardware.sharding),
             sharding: settled.hardware.sharding,
             changed: None,
             need: Some(Need::of(memory).without(self.engine.runtime(gpu))),
         });
+    }
+
+    fn kernels(&self, gpu: &Gpu) -> Kernels {
+        (has_flash(gpu), instead_of_bf16(self.project, gpu))
     }
 
     /// What each of `count` cards needs for the project itself.
@@ -205,7 +213,7 @@ impl<'a> Memo<'a> {
         changed: Option<&Project>,
         project: impl FnOnce() -> Project,
     ) -> Option<Need> {
-        let flash = has_flash(gpu);
+        let kernels = self.kernels(gpu);
         let runtime = self.engine.runtime(gpu);
         // What only differs in the number of cards is in the list of cards too, which no screen hangs on.
         let listed = |c: &Project| {
@@ -218,13 +226,13 @@ impl<'a> Memo<'a> {
         let changed = changed.filter(|c| !listed(c));
         let cards = if changed.is_some() { Cards::These(count) } else { self.cards(count, sharding) };
         let same = |k: &&Known| {
-            k.flash == flash && k.cards == cards && k.sharding == sharding && k.changed.as_ref() == changed
+            k.kernels == kernels && k.cards == cards && k.sharding == sharding && k.changed.as_ref() == changed
         };
         if let Some(known) = self.needs.borrow().iter().find(same) {
             return known.need.map(|need| need.with(runtime));
         }
         let need = self.engine.memory(&project(), Some(gpu)).ok().map(|m| Need::of(&m).without(runtime));
-        self.needs.borrow_mut().push(Known { flash, cards, sharding, changed: changed.cloned(), need });
+        self.needs.borrow_mut().push(Known { kernels, cards, sharding, changed: changed.cloned(), need });
         need.map(|need| need.with(runtime))
     }
 
@@ -274,7 +282,7 @@ impl<'a> Memo<'a> {
 
     /// Time of the run on `count` cards.
     pub(super) fn time(&self, gpu: &Gpu, count: u32, sharding: Sharding) -> Option<TimeEstimate> {
-        let mut load = self.workload(has_flash(gpu)).ok()?;
+        let mut load = self.load(self.kernels(gpu)).ok()?;
         load.accumulation = accumulation(self.project, count) as f64;
         load.on(gpu, count, sharding).ok()
     }
@@ -290,11 +298,18 @@ impl<'a> Memo<'a> {
 
     /// What the project asks of a card with or without flash attention.
     pub(super) fn workload(&self, flash: bool) -> Result<Workload, CannotEstimate> {
-        if let Some((_, load)) = self.loads.borrow().iter().find(|(f, _)| *f == flash) {
+        self.load((flash, None))
+    }
+
+    fn load(&self, kernels: Kernels) -> Result<Workload, CannotEstimate> {
+        if let Some((_, load)) = self.loads.borrow().iter().find(|(known, _)| *known == kernels) {
             return load.clone();
         }
-        let load = self.engine.workload(self.project, flash);
-        self.loads.borrow_mut().push((flash, load.clone()));
+        let load = match kernels {
+            (flash, Some(precision)) => self.engine.workload(&Project { precision, ..self.project.clone() }, flash),
+            (flash, None) => self.engine.workload(self.project, flash),
+        };
+        self.loads.borrow_mut().push((kernels, load.clone()));
         load
     }
 }
@@ -315,11 +330,17 @@ pub(super) fn step_on(project: &Project, count: u32) -> u64 {
     project.micro_batch.saturating_mul(accumulation(project, count)).saturating_mul(copies)
 }
 
+/// The precision of the project on another card that lacks its bf16. The person's own card is told of as it is set.
+fn instead_of_bf16(project: &Project, gpu: &Gpu) -> Option<Precision> {
+    without_bf16(project, gpu).filter(|_| project.hardware.gpu != gpu.id)
+}
+
 /// The project on other cards. No screen hangs on a rented or new card.
 pub(super) fn on(project: &Project, gpu: &Gpu, count: u32, sharding: Sharding) -> Project {
     let mut other = project.clone();
     other.hardware.desktop &= other.hardware.gpu == gpu.id;
     if other.hardware.gpu != gpu.id {
+        other.precision = instead_of_bf16(project, gpu).unwrap_or(other.precision);
         other.hardware.gpu = gpu.id.to_string();
     }
     other.hardware.no_gpu = false;

@@ -4,7 +4,7 @@ use super::helps::{FitPlan, Fix, FixKind};
 use super::plans::Plans;
 use crate::catalog::Offer;
 use crate::estimate::{MemoryEstimate, TimeEstimate};
-use crate::project::Sharding;
+use crate::project::{Precision, Sharding};
 use crate::units::{Bytes, Money};
 
 /// The answer for what the person owns.
@@ -54,6 +54,8 @@ pub enum CardBar {
     NoQuantization,
     /// Boosted trees are built on a card with CUDA only, and on the processor with any other.
     TreesNeedCuda,
+    /// The library trains in bf16 or fp32 only, and the card has no bf16.
+    LibraryNeedsBf16,
 }
 
 /// What `PyTorch` would print, as numbers.
@@ -111,8 +113,8 @@ pub struct CardChoice {
     pub rent: Option<Rent>,
     /// Price to buy all cards.
     pub buy: Option<Buy>,
-    /// The project is set to bf16, and the card has none: it takes fp16 instead.
-    pub fp16_instead: bool,
+    /// The project is set to bf16, and the card has none: it takes this precision, and the figures are of it.
+    pub instead_of_bf16: Option<Precision>,
     /// At the price of this rental another card does the run in half the time.
     pub overpriced: bool,
     /// Why it stands out, if it does.
@@ -224,8 +226,8 @@ pub struct FreeChoice {
     pub sessions: u32,
     /// Fits in memory only inside the error band.
     pub tight: bool,
-    /// The project is set to bf16, and the card has none: it takes fp16 instead.
-    pub fp16_instead: bool,
+    /// The project is set to bf16, and the card has none: it takes this precision, and the figures are of it.
+    pub instead_of_bf16: Option<Precision>,
     /// Meant for mainland China.
     pub china: bool,
     /// Why not everybody can count on it, where that is so.

@@ -2,10 +2,10 @@
 
 use super::engine::{Engine, Memo, on};
 use super::fixes::Bench;
-use super::warnings::{OLDEST_CURRENT, bar, lacks_bf16};
+use super::warnings::{OLDEST_CURRENT, bar, without_bf16};
 use super::{FitPlan, FreeChoice, FreeInstead, QualityRisk, Restriction};
 use crate::catalog::{Catalog, FreeTier, Gpu, Vendor};
-use crate::project::{Precision, Project, Sharding};
+use crate::project::{Project, Sharding};
 use crate::units::{Bytes, Currency, decimal, sort};
 
 /// More sittings than this are no plan.
@@ -75,7 +75,7 @@ fn taken(project: &Project, gpu: &Gpu, tier: &FreeTier, catalog: &Catalog) -> Fr
         wait_h: None,
         sessions: 1,
         tight: false,
-        fp16_instead: lacks_bf16(project, gpu),
+        instead_of_bf16: without_bf16(project, gpu),
         china: tier.china,
         restriction: restriction(gpu, tier),
         away: tier.china != (project.budget.currency == Currency::Cny),
@@ -117,9 +117,7 @@ pub(super) fn instead(
         tried.push((gpu.id, usable));
         let card = Gpu { usable, ..gpu.clone() };
         let mut start = on(project, gpu, 1, Sharding::Ddp);
-        if there.fp16_instead {
-            start.precision = Precision::AmpFp16;
-        }
+        start.precision = there.instead_of_bf16.unwrap_or(start.precision);
         let memo = Memo::new(engine, &start);
         let Some(plan) = Bench::new(&memo, &card, &start, catalog).make_it_fit(&start) else { continue };
         let hours = memo.time_of(&plan.project, gpu).map(|t| t.run.hours());

@@ -52,7 +52,7 @@ pub use money::usual_price;
 pub use options::option;
 pub use plans::{Afford, LeftOut, Plan, Plans, StepUp, Way};
 pub use terms::{SET_UP_H, electricity, wall_watts, yearly_loss};
-pub use warnings::{bar as card_bar, warnings as card_warnings};
+pub use warnings::{bar as card_bar, warnings as card_warnings, without_bf16};
 
 use crate::catalog::{Catalog, Domain, Gpu};
 use crate::estimate::{CannotEstimate, MemoryEstimate};

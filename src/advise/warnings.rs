@@ -4,7 +4,7 @@ use super::{CardBar, CardWarning};
 use crate::catalog::{Gpu, GpuFamily, Vendor, is_boosting};
 use crate::estimate::TimeEstimate;
 use crate::estimate::time::{has_flash, is_fast};
-use crate::project::{BaseFormat, LossKernel, Method, Optimizer, Precision, Project, Wires};
+use crate::project::{BaseFormat, Framework, LossKernel, Method, Optimizer, Precision, Project, Wires};
 
 /// A run of this many hours asks more of a card than games do.
 const LONG_RUN_H: f64 = 24.0 * 14.0;
@@ -21,6 +21,11 @@ pub fn bar(project: &Project, gpu: &Gpu) -> Option<CardBar> {
     // `device="cuda"` is the only card that XGBoost's documentation knows.
     if is_boosting(&project.model) && gpu.vendor != Vendor::Nvidia {
         return Some(CardBar::TreesNeedCuda);
+    }
+    // "Full fp16 training is not supported with this recipe. Please use bf16 or fp32 instead" (torchtune's recipes).
+    let sixteen = project.precision != Precision::Fp32;
+    if project.framework == Framework::Torchtune && sixteen && gpu.rates.bf16.is_none() {
+        return Some(CardBar::LibraryNeedsBf16);
     }
     (is_quantized(project) && !quantizes(gpu)).then_some(CardBar::NoQuantization)
 }
@@ -54,10 +59,13 @@ pub(super) fn runs_triton(gpu: &Gpu) -> bool {
     }
 }
 
-/// The project is set to bf16, and the card has no units for it.
-pub(super) fn lacks_bf16(project: &Project, gpu: &Gpu) -> bool {
+/// The precision to take where the project is set to bf16 and the card has no units for it. Turing without matrix units
+/// makes nonsense of fp16 often enough (the notes of its rows).
+pub fn without_bf16(project: &Project, gpu: &Gpu) -> Option<Precision> {
     let bf16 = matches!(project.precision, Precision::AmpBf16 | Precision::PureBf16 | Precision::MasterBf16);
-    bf16 && gpu.rates.bf16.is_none()
+    let no_units = gpu.rates.fp16.is_none() && gpu.compute_capability.is_some_and(|c| c >= OLDEST_CURRENT);
+    let instead = if no_units { Precision::Fp32 } else { Precision::AmpFp16 };
+    (bf16 && gpu.rates.bf16.is_none()).then_some(instead)
 }
 
 /// Whether Windows would hide that a training does not fit: NVIDIA's driver for game cards falls back to system memory
@@ -77,11 +85,7 @@ pub fn warnings(project: &Project, gpu: &Gpu, count: u32, time: Option<&TimeEsti
     let hours = time.map_or(0.0, |t| t.run.hours());
     let rocm = matches!(gpu.vendor, Vendor::Amd | Vendor::Hygon);
     [
-        // Pascal too; Turing without matrix units makes nonsense of fp16 often enough to stay as it is.
-        (
-            (units || nvidia && gpu.compute_capability.is_some_and(|c| c < OLDEST_CURRENT)) && lacks_bf16(project, gpu),
-            CardWarning::NoBf16,
-        ),
+        ((units || nvidia) && without_bf16(project, gpu).is_some(), CardWarning::NoBf16),
         (!units && half, CardWarning::NoMatrixUnits),
         (nvidia && !has_flash(gpu), CardWarning::NoFlashAttention),
         // ROCm's list moves on too.

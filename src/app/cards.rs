@@ -4,6 +4,7 @@ use super::live::{click, part, when, words};
 use super::page::{Page, page};
 use super::sign::sign;
 use crate::advise::CardChoice;
+use crate::project::Precision;
 use crate::text::{self, Lang, Tone, labels, numbers};
 use leptos::prelude::*;
 
@@ -110,7 +111,10 @@ fn row(page: Page, lang: Lang, choice: &CardChoice, chosen: bool) -> AnyView {
         <tr data-testid=format!("card-{key}") class:chosen-row=chosen>
             <th scope="row">
                 {name}
-                {choice.fp16_instead.then(|| view! { <span class="tag">{labels::FP16_INSTEAD.text(lang)}</span> })}
+                {choice.instead_of_bf16.map(|precision| {
+                    let set = if precision == Precision::Fp32 { labels::FP32_INSTEAD } else { labels::FP16_INSTEAD };
+                    view! { <span class="tag">{set.text(lang)}</span> }
+                })}
                 {choice.pick.map(|p| view! { <span class="pick">{text::rental_pick(p).text(lang)}</span> })}
             </th>
             <td class="fit" data-tone=super::sign::tone_id(tone)>{sign(tone)}{word.text(lang)}</td>

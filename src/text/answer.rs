@@ -104,6 +104,11 @@ fn judged(lang: Lang, project: &Project, advice: &Advice, catalog: &Catalog) -> 
                 CardBar::NoPyTorch => {
                     say!(lang, "PyTorch 不支持 {name}。", "PyTorch does not run on {name}.")
                 }
+                CardBar::LibraryNeedsBf16 => say!(
+                    lang,
+                    "这张卡没有 bf16，而 torchtune 只认 bf16 和 fp32。换个框架，或者换张卡。",
+                    "This card has no bf16, and torchtune takes bf16 or fp32 only. Take another library, or another card."
+                ),
                 CardBar::NoQuantization => say!(
                     lang,
                     "这个项目要用 bitsandbytes 的 4 bit 或 8 bit 内核，它没有{beside}的版本。",

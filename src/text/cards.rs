@@ -34,8 +34,8 @@ pub const fn warning(warning: CardWarning) -> Message {
 pub const fn warning_detail(warning: CardWarning) -> Message {
     match warning {
         CardWarning::NoBf16 => both!(
-            "把精度换成混合精度 fp16，损失缩放由框架自动处理。",
-            "Use mixed fp16 instead; the library takes care of loss scaling."
+            "把精度换成混合精度 fp16，损失缩放由框架自动处理；16 系用 fp16 常算坏，换成 fp32。",
+            "Use mixed fp16 instead; the library takes care of loss scaling. The 16 series often gets fp16 wrong: use fp32 there."
         ),
         CardWarning::NoMatrixUnits => {
             both!("用 16 位能省显存，但快不了多少。", "16 bit saves memory there, but little time.")
@@ -210,10 +210,11 @@ pub fn free_limits(lang: Lang, free: &FreeChoice) -> String {
         }
         (None, _) => say!(lang, "时间不好说", "time unknown"),
     };
-    let first = if free.fp16_instead {
-        say!(lang, "{first}；卡不支持 bf16，精度改成混合 fp16", "{first}; no bf16 on this card: set mixed fp16")
-    } else {
-        first
+    let first = match free.instead_of_bf16 {
+        Some(_) => {
+            say!(lang, "{first}；卡不支持 bf16，精度改成混合 fp16", "{first}; no bf16 on this card: set mixed fp16")
+        }
+        None => first,
     };
     let first = capital(&first);
     let first = match limit {

@@ -26,6 +26,9 @@ fn against(lang: Lang, name: &str, reason: &Against, catalog: &Catalog) -> Strin
         Against::CannotRun(CardBar::NoPyTorch) => {
             say!(lang, "PyTorch 不支持 {name}。", "PyTorch does not run on {name}.")
         }
+        Against::CannotRun(CardBar::LibraryNeedsBf16) => {
+            say!(lang, "没有 bf16，torchtune 用不了。", "It has no bf16, and torchtune takes no fp16.")
+        }
         Against::CannotRun(CardBar::NoQuantization) => say!(
             lang,
             "这个项目要用 bitsandbytes 的 4 bit 或 8 bit 内核，它没有{beside}的版本。",

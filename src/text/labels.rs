@@ -181,6 +181,7 @@ messages! {
     CLOSE = "关闭", "Close";
     UNREAD = "链接里有几处没看懂，其余的都用上了", "Some parts of the link were not understood; the rest is in use";
     FP16_INSTEAD = "精度改 fp16", "set fp16";
+    FP32_INSTEAD = "精度改 fp32", "set fp32";
     OVERPRICED = "租它不划算", "poor value";
     OVERPRICED_WHY = "同样的每小时价，有卡只要一半时间", "for no more an hour another card takes half the time";
     OVER_BUDGET = "超预算", "over budget";

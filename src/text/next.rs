@@ -4,7 +4,9 @@ use super::names::{before, between, provider};
 use super::numbers::{about_hours, hours, money, whole};
 use super::speed::{faster, fully, sooner};
 use super::{Lang, say};
-use crate::advise::{Advice, CardChoice, CardWarning, FixKind, FreeChoice, OverData, Pick, Verdict, Way, over_data};
+use crate::advise::{
+    Advice, CardChoice, CardWarning, FixKind, FreeChoice, OverData, Pick, Verdict, Way, over_data, without_bf16,
+};
 use crate::catalog::Catalog;
 use crate::project::{Objective, Precision, Project};
 
@@ -151,7 +153,7 @@ fn fits(lang: Lang, project: &Project, advice: &Advice, catalog: &Catalog) -> Ne
     const LONG_HOURS: f64 = 24.0 * 7.0;
     let run = advice.time.map(|t| t.run.hours());
     if advice.warnings.contains(&CardWarning::NoBf16) {
-        return fp16(lang, project, run, catalog);
+        return other_precision(lang, project, run, catalog);
     }
     if let Some(bars) = software(lang, advice) {
         return Next::say(match run.map(|h| about_hours(lang, h)) {
@@ -207,23 +209,27 @@ fn fits(lang: Lang, project: &Project, advice: &Advice, catalog: &Catalog) -> Ne
     }
 }
 
-/// A card without bf16 takes the same run in fp16; whoever held everything in bf16 needs more there.
-fn fp16(lang: Lang, project: &Project, run: Option<f64>, catalog: &Catalog) -> Next {
-    let card = catalog.gpu(&project.hardware.gpu).map(|gpu| super::card_called(lang, gpu)).unwrap_or_default();
-    let same = project.precision == Precision::AmpBf16;
+/// A card without bf16 takes the same run in fp16, or in fp32 where fp16 is no use; whoever held everything in bf16 needs
+/// more there.
+fn other_precision(lang: Lang, project: &Project, run: Option<f64>, catalog: &Catalog) -> Next {
+    let gpu = catalog.gpu(&project.hardware.gpu);
+    let card = gpu.map(|gpu| super::card_called(lang, gpu)).unwrap_or_default();
+    let half = gpu.and_then(|gpu| without_bf16(project, gpu)) != Some(Precision::Fp32);
+    let (format, action) = if half { ("fp16", Action::Fp16) } else { ("fp32", Action::None) };
+    let same = half && project.precision == Precision::AmpBf16;
     let sentence = match run.filter(|_| same).map(|h| about_hours(lang, h)) {
         Some(time) => say!(
             lang,
-            "先把精度换成 fp16：{card} 不支持 bf16。换好就能开跑，{time}跑完。",
-            "First change the precision to fp16: the {card} has no bf16. Then start it: {time}."
+            "先把精度换成 {format}：{card} 不支持 bf16。换好就能开跑，{time}跑完。",
+            "First change the precision to {format}: the {card} has no bf16. Then start it: {time}."
         ),
         None => say!(
             lang,
-            "先把精度换成 fp16：{card} 不支持 bf16。换好再看显存够不够。",
-            "First change the precision to fp16: the {card} has no bf16. Then see whether it still fits."
+            "先把精度换成 {format}：{card} 不支持 bf16。换好再看显存够不够。",
+            "First change the precision to {format}: the {card} has no bf16. Then see whether it still fits."
         ),
     };
-    Next { sentence, action: Action::Fp16 }
+    Next { sentence, action }
 }
 
 /// It may fit: the least painful set of fixes makes sure, and where there is none twenty steps will tell.
