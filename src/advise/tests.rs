@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
 mod exact;
+mod money;
 mod ways;
 
 use super::engine::{Engine, Memo, Need};
