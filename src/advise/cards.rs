@@ -145,7 +145,7 @@ pub(super) fn most(gpu: &Gpu) -> u32 {
 }
 
 /// Whether twice as many are worth a look: it does not fit yet, or takes long.
-fn wants_more(choice: &CardChoice) -> bool {
+pub(super) fn wants_more(choice: &CardChoice) -> bool {
     let hours = choice.time.map_or(0.0, |t| t.run.hours());
     let slow = hours > if choice.count < CARDS_PER_MACHINE { SOON_H } else { LONG_H };
     !choice.fits || slow
@@ -154,7 +154,7 @@ fn wants_more(choice: &CardChoice) -> bool {
 /// Whether no number of cards can hold it: what is divided halves with each doubling, so that all further ones together
 /// save no more than the last, and what is not divided is too much. Twice that is looked at, since less accumulation may
 /// save gradients besides.
-fn is_hopeless(half: &CardChoice, choice: &CardChoice) -> bool {
+pub(super) fn is_hopeless(half: &CardChoice, choice: &CardChoice) -> bool {
     let saved = half.card - choice.card;
     let least = choice.card - saved - saved;
     let alike = half.sharding == choice.sharding && choice.count > CARDS_PER_MACHINE;
@@ -179,15 +179,15 @@ fn buy_price(choice: &CardChoice) -> f64 {
 /// A choice with what its rank depends on.
 pub(super) struct Ranked {
     pub(super) choice: CardChoice,
-    rank: Rank,
+    pub(super) rank: Rank,
     /// Current software runs on it, and somebody stands behind it.
     pub(super) mainstream: bool,
     /// It runs CUDA, for which recipes are written first.
-    cuda: bool,
+    pub(super) cuda: bool,
     /// Kernels of today's recipes run on it: worth buying for years.
-    lasting: bool,
+    pub(super) lasting: bool,
     /// Effective batch over the project's own, 1 where accumulation could be lowered instead.
-    growth: f64,
+    pub(super) growth: f64,
 }
 
 impl Ranked {
@@ -198,12 +198,12 @@ impl Ranked {
 
     /// Several cards are more to set up and more to go wrong than one, and so are cards off CUDA; a larger effective
     /// batch wants other settings.
-    fn trouble(&self) -> f64 {
+    pub(super) fn trouble(&self) -> f64 {
         let cards = f64::from(self.choice.count.max(1)).log2();
         1.0 + 0.2 * cards + 0.2 * self.growth.log2() + if self.cuda { 0.0 } else { 0.4 }
     }
 
-    fn order(&self, other: &Self) -> Ordering {
+    pub(super) fn order(&self, other: &Self) -> Ordering {
         let (a, b) = (&self.choice, &other.choice);
         self.rank.cmp(&other.rank).then_with(|| a.gpu.cmp(b.gpu)).then_with(|| a.count.cmp(&b.count))
     }
@@ -212,7 +212,7 @@ impl Ranked {
 /// What decides the place of a choice, worked out once, since it is compared a thousand times: the first part that differs
 /// decides.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Rank {
+pub(super) struct Rank {
     /// Does not fit, not even nearly.
     short: u8,
     /// Good advice for somebody who does not know: it fits, can be rented with the person's money, runs current software,
@@ -226,7 +226,7 @@ struct Rank {
 }
 
 impl Rank {
-    fn of(choice: &CardChoice, mainstream: bool) -> Self {
+    pub(super) fn of(choice: &CardChoice, mainstream: bool) -> Self {
         let wait = wait(choice);
         let sensible = wait <= LONGEST_H;
         let flags = |first: bool, second: bool| u8::from(first) * 2 + u8::from(second);
@@ -261,7 +261,7 @@ pub(super) fn is_mainstream(project: &Project, gpu: &Gpu) -> bool {
 
 /// Marks rentals that no one should take: for no more an hour another does the run in half the time. A lone old offer is
 /// often one.
-fn mark_overpriced(ranked: &mut [Ranked]) {
+pub(super) fn mark_overpriced(ranked: &mut [Ranked]) {
     const HALF: f64 = 0.5;
     let offer = |r: &Ranked| Some((r.choice.rent?.per_hour.amount, r.choice.time?.run.hours()));
     let mut offers: Vec<(f64, f64)> = ranked.iter().filter(|r| r.is_candidate()).filter_map(offer).collect();
@@ -292,7 +292,7 @@ fn place(choice: &CardChoice) -> u8 {
 }
 
 /// What a beginner sees first: the picks, the cheapest to buy, and the best few of the rest, each card once.
-fn short_list(ranked: &mut [Ranked]) {
+pub(super) fn short_list(ranked: &mut [Ranked]) {
     let mut seen: Vec<&str> = Vec::new();
     for r in ranked.iter_mut().filter(|r| r.choice.pick.is_some()) {
         r.choice.short_list = true;

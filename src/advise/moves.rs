@@ -73,7 +73,7 @@ pub fn moves(project: &Project, catalog: &Catalog) -> Vec<Move> {
 }
 
 /// A multiple that the field takes: whole, and of pictures a multiple of what networks divide by.
-fn scaled(field: Field, number: f64, factor: f64) -> String {
+pub(super) fn scaled(field: Field, number: f64, factor: f64) -> String {
     if factor == 1.0 {
         return short(number);
     }

@@ -48,7 +48,7 @@ pub struct Instead {
 }
 
 impl Instead {
-    fn of(choice: Choice, best: &Project, other: &Project) -> Self {
+    pub(super) fn of(choice: Choice, best: &Project, other: &Project) -> Self {
         let (ours, theirs) = (&best.hardware, &other.hardware);
         let cut = |p: &Parallel| (p.tensor, p.pipeline);
         let free = choice != Choice::Checkpointing;
@@ -61,7 +61,7 @@ impl Instead {
         }
     }
 
-    fn changes(&self) -> usize {
+    pub(super) fn changes(&self) -> usize {
         [self.sharding.is_some(), self.cut.is_some(), self.micro_batch.is_some(), self.checkpointing.is_some()]
             .into_iter()
             .filter(|changed| *changed)

@@ -1,6 +1,7 @@
 //! The logic of the advice on an engine of plain arithmetic.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod choices;
 mod exact;
 mod money;
 mod ways;
