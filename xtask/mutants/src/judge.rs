@@ -37,7 +37,7 @@ const ENDLESS: Duration = Duration::from_secs(100);
 const TOO_LONG: &str = "advise::tests::exact::";
 
 /// Longest time that the quick tests of a change take together.
-const QUICK: Duration = Duration::from_secs(6);
+const QUICK: Duration = Duration::from_secs(4);
 
 /// The tests, the quickest first.
 pub struct Judge<'a> {
