@@ -1,6 +1,7 @@
 //! Which knobs a project has and what they turn; which cards stand out. On projects and choices that are made up.
 
 use super::super::cards::{Rank, Ranked, is_hopeless, mark_overpriced, short_list, wants_more};
+use super::super::facts::Billed;
 use super::super::knobs::{Subject, apply, knobs};
 use super::super::moves::scaled;
 use super::super::plan::{Choice as Part, Instead};
@@ -339,6 +340,7 @@ fn choice(gpu: &'static str, count: u32, per_hour: f64, hours: f64) -> Ranked {
     };
     let rent = Rent {
         provider: "somebody",
+        billed: Billed::AsSaid,
         instance: "",
         per_hour: money(per_hour),
         run: Some(money(per_hour * (hours + 1.0))),

@@ -25,6 +25,9 @@ fn offer(provider: &'static str, gpus: u32, usd: f64) -> Offer {
         cny_h: None,
         spot_usd_h: None,
         china: false,
+        unit_s: None,
+        least_s: None,
+        least_usd: (provider == "Google Colab").then_some(9.99),
         ..like
     }
 }
