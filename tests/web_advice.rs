@@ -35,7 +35,7 @@ fn an_advice_is_quick() {
                 .collect();
             times.sort_by(f64::total_cmp);
             let on = if gpu.is_empty() { "no card" } else { gpu };
-            console_log!("advice: {} | {on} | {:.2}", preset.id, times[2]);
+            console_log!("advice: {} | {on} | {:.2} (fastest {:.2})", preset.id, times[2], times[0]);
             if times[2] > slowest.0 {
                 slowest = (times[2], preset.id, on);
             }
