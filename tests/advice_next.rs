@@ -1,11 +1,11 @@
 //! The next step in words: it names what the picks beside it name, and a free place where the money is not enough.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use enough_gpu::advise::{Way, advise};
+use enough_gpu::advise::{Afford, FixKind, Plan, Way, advise};
 use enough_gpu::catalog::Catalog;
-use enough_gpu::project::Project;
+use enough_gpu::project::{Framework, Project, Sharding};
 use enough_gpu::text::numbers::money;
-use enough_gpu::text::{Lang, afford, answer, plan_card};
+use enough_gpu::text::{self, Lang, afford, answer, plan_card};
 use enough_gpu::units::Currency;
 
 fn projects(catalog: &Catalog) -> Vec<Project> {
@@ -77,4 +77,76 @@ fn a_small_budget_is_sent_to_a_free_place() {
     }
     println!("{changed} changed; nowhere free: {without:?}");
     assert!(changed >= 10, "{changed}");
+}
+
+/// What a budget buys soonest is called so only where nothing else is sooner, and may be taken away only where the money
+/// is not enough for a steady machine as soon.
+#[test]
+fn the_soonest_is_what_it_is_called() {
+    let catalog = Catalog::bundled();
+    let mut told = 0;
+    for preset in catalog.presets.iter() {
+        for limit in [2.0, 10.0, 60.0, 500.0] {
+            let mut project = Project::from_preset(preset, &catalog);
+            project.budget.limit = Some(limit);
+            let Ok(advice) = advise(&project, &catalog) else { continue };
+            let plans = &advice.plans;
+            let Some(Afford::Soonest(plan)) = plans.afford else { continue };
+            let steady = |p: &&Plan| p.way != Way::Spot && p.wait <= plan.wait && p.outlay.amount <= limit;
+            assert!(plan.way != Way::Spot || !plans.front.iter().any(|p| steady(&p)), "{}: {plan:?}", preset.id);
+            let en = afford(Lang::En, &project, plans, &catalog).unwrap();
+            let sooner = plans.front.iter().any(|p| p.wait < plan.wait && p.outlay.amount <= limit);
+            if plan.cost.amount > 0.0 {
+                assert_eq!(en.contains("about the soonest"), sooner, "{}: {en}", preset.id);
+            }
+            told += 1;
+        }
+    }
+    assert!(told > 100, "{told}");
+}
+
+/// More cards are a purchase: the fix names what they cost.
+#[test]
+fn more_cards_have_a_price() {
+    let catalog = Catalog::bundled();
+    let mut project = Project::from_preset(catalog.preset("llm-7b-full").unwrap(), &catalog);
+    project.hardware.gpu = "rtx-4090".into();
+    let advice = advise(&project, &catalog).unwrap();
+    let fix = advice.fixes.iter().find(|f| matches!(f.kind, FixKind::MoreCards { .. })).expect("cards help");
+    let said = |lang| text::more_cards(lang, fix, 1, &advice).unwrap();
+    assert!(said(Lang::En).contains("an hour") && said(Lang::En).contains("more to buy"), "{}", said(Lang::En));
+    assert!(said(Lang::Zh).contains("每小时") && said(Lang::Zh).contains("再买"), "{}", said(Lang::Zh));
+    let other = advice.fixes.iter().find(|f| !matches!(f.kind, FixKind::MoreCards { .. })).unwrap();
+    assert_eq!(text::more_cards(Lang::En, other, 1, &advice), None);
+}
+
+/// Megatron's distributed optimizer is offered where states are whole, and never where they are divided by it already.
+#[test]
+fn megatron_is_offered_its_own_division_once() {
+    let catalog = Catalog::bundled();
+    let mut project = Project::from_preset(catalog.preset("llm-7b-full").unwrap(), &catalog);
+    project.framework = Framework::Megatron;
+    project.hardware.gpu = "a100-sxm-40gb".into();
+    project.hardware.count = 8;
+    let offered = |p: &Project| {
+        let fixes = advise(p, &catalog).unwrap().fixes;
+        fixes.into_iter().find(|f| f.kind == FixKind::Sharding).map(|f| f.project.hardware.sharding)
+    };
+    project.hardware.sharding = Sharding::Ddp;
+    assert_eq!(offered(&project), Some(Sharding::Zero1));
+    project.hardware.sharding = Sharding::Zero1;
+    assert_eq!(offered(&project), None);
+}
+
+/// Where answers are sampled, every next step says that this is not counted.
+#[test]
+fn sampling_is_never_forgotten() {
+    let catalog = Catalog::bundled();
+    let mut project = Project::from_preset(catalog.preset("grpo").unwrap(), &catalog);
+    for gpu in ["", "rtx-3060-12gb", "rtx-4090", "a100-sxm-80gb"] {
+        project.hardware.gpu = gpu.into();
+        let advice = advise(&project, &catalog).unwrap();
+        let said = text::next(Lang::En, &project, &advice, &catalog).sentence;
+        assert!(said.to_lowercase().contains("sampling"), "{gpu}: {said}");
+    }
 }

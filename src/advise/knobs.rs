@@ -161,7 +161,8 @@ pub(super) fn knobs(project: &Project, subject: Subject, gpu: &Gpu) -> Vec<Knob>
     }
     if project.hardware.count > 1
         && divides(project)
-        && matches!(project.hardware.sharding, Sharding::Ddp | Sharding::Zero1)
+        && (project.hardware.sharding == Sharding::Ddp
+            || (project.hardware.sharding == Sharding::Zero1 && project.framework != Framework::Megatron))
     {
         knobs.push(one(0, FixKind::Sharding));
     }
@@ -342,6 +343,8 @@ pub(super) fn apply(kind: FixKind, project: &mut Project, gpu: &Gpu) {
         FixKind::LessAccumulation { accumulation } => project.accumulation = accumulation,
         FixKind::Way { sharding } => project.hardware.sharding = sharding,
         FixKind::SmallerModel { model, .. } => project.model = model.to_string(),
+        // Megatron's distributed optimizer divides states alone.
+        FixKind::Sharding if project.framework == Framework::Megatron => project.hardware.sharding = Sharding::Zero1,
         FixKind::Sharding => project.hardware.sharding = Sharding::Zero3,
         FixKind::Offload => project.offload = Offload::Optimizer,
         FixKind::BlockSwap { share } => project.block_swap = share,

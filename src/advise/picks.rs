@@ -41,9 +41,13 @@ pub(super) fn picks(all: &[Plan], dollar: f64, catalog: &Catalog) -> Vec<(Pick, 
     let stands = |p: &Plan, beside: Option<Plan>| beside.is_none_or(|other| !beats(&other, p));
     // Nobody pays double to wait three minutes less: of all that are as good as the fastest, the cheapest.
     let soon = |p: &Plan| p.wait <= shortest * AS_GOOD_AS && stands(p, cheapest);
-    let fastest = pick(&|p, trouble| soon(p).then(|| (p.cost.amount + dollar) * trouble));
+    // What is called the cheapest costs less than what stands beside it.
+    let dearer = |p: &Plan| cheapest.is_none_or(|cheapest| p.cost.amount >= cheapest.cost.amount);
+    let worth = |p: &Plan, trouble: f64| (p.cost.amount + dollar) * trouble;
+    let fastest = pick(&|p, trouble| (soon(p) && dearer(p)).then(|| worth(p, trouble)));
+    let fastest = fastest.or_else(|| pick(&|p, trouble| soon(p).then(|| worth(p, trouble))));
     let balanced = pick(&|p, trouble| {
-        (stands(p, cheapest) && stands(p, fastest)).then(|| (p.cost.amount + dollar) * p.wait * trouble)
+        (stands(p, cheapest) && stands(p, fastest) && dearer(p)).then(|| worth(p, trouble) * p.wait)
     });
     let mut found: Vec<(Pick, Plan)> = Vec::new();
     for (pick, plan) in [(Pick::Cheapest, cheapest), (Pick::Balanced, balanced), (Pick::Fastest, fastest)] {

@@ -68,11 +68,13 @@ fn row(page: Page, at: usize, fix: &Fix, needed: bool) -> AnyView {
     // More cards are no setting: they are only counted with.
     let apply = if matches!(kind, FixKind::MoreCards { .. }) { labels::COUNT_WITH } else { labels::APPLY }.text(lang);
     let label = format!("{apply} {name}");
+    let owned = page.project.with_untracked(|p| p.hardware.count);
+    let price = page.advice.with_untracked(|a| text::more_cards(lang, fix, owned, a.as_ref().ok()?));
     view! {
         <li data-testid=format!("fix-{at}")>
             <div class="what">
                 <b>{name}</b>
-                <span class="detail">{text::fix_detail(kind).text(lang)}</span>
+                <span class="detail">{text::fix_detail(kind).text(lang)}{lang.pick("", " ")}{price}</span>
                 {option}
             </div>
             <div class="effect">

@@ -128,7 +128,7 @@ fn judged(lang: Lang, project: &Project, advice: &Advice, catalog: &Catalog) -> 
     let over =
         over_data(project).filter(|_| !matches!(advice.verdict, Verdict::NoGpuNeeded { .. } | Verdict::Fits { .. }));
     let detail = match over {
-        Some(over) => detail + lang.pick("", " ") + &super::next::larger_than_data(lang, over),
+        Some(over) => detail + lang.pick("", " ") + &super::step::larger_than_data(lang, over),
         None => detail,
     };
     let explain = !matches!(advice.verdict, Verdict::NoGpuNeeded { .. } | Verdict::CannotRun(_));

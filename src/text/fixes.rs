@@ -1,10 +1,10 @@
 //! What can be done about it.
 
-use super::numbers::{counted, percent, plain, whole};
+use super::numbers::{counted, money, percent, plain, whole};
 use super::{Lang, Message, both, choice, say};
-use crate::advise::{FixKind, QualityRisk};
+use crate::advise::{Advice, Fix, FixKind, QualityRisk};
 use crate::project::{Choice, Field, Framework};
-use crate::units::Bytes;
+use crate::units::{Bytes, Money};
 
 /// What a fix is called, as something to do.
 pub fn fix(lang: Lang, kind: FixKind) -> String {
@@ -233,6 +233,24 @@ pub const fn fix_detail(kind: FixKind) -> Message {
             both!("更新交给处理器算，要很大的内存。", "The processor makes the update; it takes much main memory.")
         }
     }
+}
+
+/// What more cards cost beside the `owned`: all of them by the hour, the missing ones from a shop.
+pub fn more_cards(lang: Lang, fix: &Fix, owned: u32, advice: &Advice) -> Option<String> {
+    let FixKind::MoreCards { count } = fix.kind else { return None };
+    let choice = advice.cards.iter().find(|c| c.gpu == fix.project.hardware.gpu && c.count == count)?;
+    let rent = choice.rent.map(|r| {
+        let price = money(lang, r.per_hour, r.rough);
+        say!(lang, "租 {count} 张每小时 {price}。", "{count} of them rented: {price} an hour.")
+    });
+    let missing = count.saturating_sub(owned.max(1));
+    let buy = choice.buy.and_then(|b| Some((b.new.or(b.used)?, b.rough))).map(|(all, rough)| {
+        let amount = all.amount * f64::from(missing) / f64::from(count.max(1));
+        let price = money(lang, Money { amount, ..all }, rough);
+        say!(lang, "再买 {missing} 张要 {price}。", "{missing} more to buy: {price}.")
+    });
+    let said: Vec<String> = rent.into_iter().chain(buy).collect();
+    (!said.is_empty()).then(|| said.join(lang.pick("", " ")))
 }
 
 /// The button that shows the fixes that are not shown yet.

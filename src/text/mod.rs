@@ -6,9 +6,11 @@
 
 mod answer;
 mod beside;
+mod budget;
 mod cards;
 mod choices;
 mod compare;
+mod curve;
 pub mod doors;
 pub mod explained;
 pub mod featured;
@@ -29,22 +31,24 @@ pub mod rig;
 pub mod several;
 pub mod share;
 mod speed;
+mod step;
 
 pub use answer::{Answer, Tone, answer, cannot_estimate};
 pub use beside::{at_home, beside_afford};
+pub use budget::afford;
 pub use cards::{
     accelerator_family, buy, buy_over, dated, free_card, free_choice, free_limits, pick, preset_group, rent, rent_over,
     rental_pick, restriction, warning, warning_detail,
 };
 pub use choices::choice;
 pub use compare::{Line, growth, side_lines, why_not};
+pub use curve::{break_even, curve_alt, curve_terms, one_project, two_years};
 pub use fields::{error, field, hint, unit};
-pub use fixes::{fix, fix_detail, gain, more_fixes, pace, risk};
+pub use fixes::{fix, fix_detail, gain, more_cards, more_fixes, pace, risk};
 use less::less;
 pub use memory::{method_note, moment, part, part_detail, timeline_summary, why};
 pub use money::{
-    OLD_PRICE, afford, break_even, curve_alt, curve_terms, front_alt, old_price, one_project, pick_reason, plan_card,
-    plan_cost, plan_detail, plan_way, step_up, two_years, usual_price,
+    OLD_PRICE, front_alt, old_price, pick_reason, plan_card, plan_cost, plan_detail, plan_way, step_up, usual_price,
 };
 pub use names::{card as card_called, model as model_called, says_no_gpu};
 pub use next::{Action, Next, next};

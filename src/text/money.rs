@@ -1,12 +1,11 @@
-//! Rent, buy or free: plans, picks, budget, the curve.
+//! Rent, buy or free: plans and picks.
 
 use super::names::{between, provider};
-use super::numbers::{about, about_hours, before_word, hours, money, month, percent, plain};
+use super::numbers::{about_hours, hours, money, month, percent};
 use super::offers::{abroad, billed, disk};
 use super::{Lang, Message, both, say};
-use crate::advise::{Afford, FreeInstead, LeftOut, Pick, Plan, Plans, Purchase, RentOrBuy, StepUp, Way};
+use crate::advise::{LeftOut, Pick, Plan, Plans, StepUp, Way};
 use crate::catalog::Catalog;
-use crate::project::Project;
 use crate::units::{Date, Money};
 
 /// A price older than this is marked.
@@ -178,109 +177,6 @@ fn left_out(lang: Lang, left: &LeftOut, catalog: &Catalog) -> String {
     )
 }
 
-/// What the budget buys; nothing where none is given.
-pub fn afford(lang: Lang, project: &Project, plans: &Plans, catalog: &Catalog) -> Option<String> {
-    let said = afforded(lang, project, plans.afford.as_ref()?, catalog);
-    Some(match plans.free_instead.as_ref() {
-        Some(free) => said + lang.pick("", " ") + &free_instead(lang, free, catalog),
-        None if plans.afford.is_some_and(|afford| afford.is_too_little()) => {
-            let less = super::less(lang, project, catalog);
-            say!(lang, "{said}{less}", "{said} {less}")
-        }
-        None => said,
-    })
-}
-
-/// The free way out where the money is not enough, with its limits.
-pub(super) fn free_instead(lang: Lang, free: &FreeInstead, catalog: &Catalog) -> String {
-    let choice = &free.choice;
-    let platform = provider(lang, choice.platform);
-    let card = super::free_card(lang, choice, catalog).unwrap_or_default();
-    let who = super::names::before(lang, platform);
-    let limits = super::free_limits(lang, choice);
-    let limits = match choice.restriction {
-        Some(restriction) => {
-            let only = super::restriction(restriction).text(lang);
-            say!(lang, "{limits}；{only}", "{limits}; {only}")
-        }
-        None => limits,
-    };
-    if free.fixes.is_empty() {
-        return say!(
-            lang,
-            "不花钱的路子：{who}免费的 {card} 就装得下（{limits}）。",
-            "For nothing: it fits the free {card} at {platform} ({limits})."
-        );
-    }
-    let names: Vec<String> = free.fixes.iter().map(|kind| super::next::named(lang, *kind)).collect();
-    let names = names.join(lang.pick("，", "; "));
-    say!(
-        lang,
-        "不花钱的路子：{names}，{who}免费的 {card} 就装得下（{limits}）。",
-        "For nothing, changed: {names}; then it fits the free {card} at {platform} ({limits})."
-    )
-}
-
-fn afforded(lang: Lang, project: &Project, afford: &Afford, catalog: &Catalog) -> String {
-    let budget = &project.budget;
-    let limit = money(lang, Money { amount: budget.limit.unwrap_or(0.0), currency: budget.currency }, false);
-    match afford {
-        Afford::Soonest(plan) => {
-            let (doing, wait) = (plan_doing(lang, plan, catalog), about_hours(lang, plan.wait));
-            if plan.cost.amount == 0.0 {
-                return say!(
-                    lang,
-                    "有 {limit}：最快的是{doing}，{wait}后出结果，一分钱不花。",
-                    "With {limit}: the soonest is to {doing}, done in {wait}, for nothing."
-                );
-            }
-            let cost = money(lang, plan.outlay, plan.rough);
-            say!(
-                lang,
-                "有 {limit}：最快的是{doing}，{wait}后出结果，要付 {cost}。",
-                "With {limit}: the soonest is to {doing}, done in {wait}, for {cost}."
-            )
-        }
-        Afford::OnOwnCard(plan) => {
-            let (card, wait) = (plan_card(lang, plan, catalog), about_hours(lang, plan.wait));
-            let cost = money(lang, plan.outlay, plan.rough);
-            say!(
-                lang,
-                "{limit} 不用租也不用买：按建议改一改，自己的 {card} 就装得下，{wait}后出结果，电费 {cost}。",
-                "With {limit}, neither rent nor buy: changed as advised it fits your own {card}, done in {wait} for {cost} of power."
-            )
-        }
-        // Electricity comes with the month's bill.
-        Afford::TooLittle(plan) if matches!(plan.way, Way::Own | Way::Processor) => {
-            let (doing, wait) = (plan_doing(lang, plan, catalog), about_hours(lang, plan.wait));
-            let cost = money(lang, plan.outlay, plan.rough);
-            say!(
-                lang,
-                "{limit} 之外只要电费 {cost}：{doing}，{wait}后出结果。",
-                "Beyond {limit} it only takes {cost} of power: {doing}, done in {wait}."
-            )
-        }
-        Afford::TooLittle(plan) => {
-            let (doing, cost) = (plan_doing(lang, plan, catalog), money(lang, plan.outlay, plan.rough));
-            say!(
-                lang,
-                "{limit} 不够：最少要 {cost}，{doing}。",
-                "{limit} is not enough: the least is {cost}, to {doing}."
-            )
-        }
-    }
-}
-
-/// A plan's card as where one stands.
-fn before_card(lang: Lang, plan: &Plan, catalog: &Catalog) -> String {
-    match (lang, plan.way) {
-        (Lang::Zh, Way::Processor) => "处理器".to_string(),
-        (Lang::Zh, _) => format!(" {} ", plan_card(lang, plan, catalog)),
-        (Lang::En, Way::Processor) => "the processor".to_string(),
-        (Lang::En, _) => format!("the {}", plan_card(lang, plan, catalog)),
-    }
-}
-
 /// The next step up, and whether it is worth it.
 pub fn step_up(lang: Lang, step: &StepUp, catalog: &Catalog) -> String {
     let (name, way) = (plan_card(lang, &step.to, catalog), plan_way(lang, &step.to));
@@ -315,119 +211,6 @@ pub fn step_up(lang: Lang, step: &StepUp, catalog: &Catalog) -> String {
     )
 }
 
-/// From which hour on buying pays.
-pub fn break_even(lang: Lang, r: &RentOrBuy, catalog: &Catalog) -> String {
-    let name = card(lang, r, catalog);
-    let Some((used, purchase)) = r.best() else {
-        return say!(lang, "{name} 的价格不全，比不了。", "Prices of {name} are missing.");
-    };
-    let kind = kind(lang, used);
-    let a_week = plain(r.hours_a_week);
-    match purchase.pays_from_h {
-        Some(from) => {
-            // Of what is said, so that both figures tell the same.
-            let whole = from.ceil();
-            let (from_h, weeks) = (before_word(lang, &about(lang, whole)), weeks(lang, whole / r.hours_a_week));
-            let hours = if whole == 1.0 { "hour" } else { "hours" };
-            say!(
-                lang,
-                "{name}：用满 {from_h}小时，买{kind}才比租划算。每周用 {a_week} 小时，就是 {weeks}。",
-                "{name}: buying {kind} pays from {from_h}{hours} of use on. At {a_week} hours a week that is {weeks}."
-            )
-        }
-        None => say!(
-            lang,
-            "{name}：每周用 {a_week} 小时，六年里都是租划算。用得更勤，再来看买。",
-            "{name}: at {a_week} hours a week, renting stays cheaper for six years. Use it more, and look again."
-        ),
-    }
-}
-
-/// This project once: rented or bought.
-pub fn one_project(lang: Lang, r: &RentOrBuy) -> Option<String> {
-    let point = r.project?;
-    let own = match (point.new, point.used) {
-        (Some(n), Some(u)) => n.min(u),
-        (n, u) => n.or(u)?,
-    };
-    let (time, rent, own) = (hours(lang, point.hours), amount(lang, r, point.rent), amount(lang, r, own));
-    let disk = disk(r.disk_gb);
-    Some(say!(
-        lang,
-        "只做这一个项目（{time}）：租 {rent}（含 1 小时装环境和 {disk} 硬盘），买来再卖掉净花 {own}。",
-        "This project alone ({time}): {rent} rented, with an hour to set up and {disk} of disk; {own} if you buy and sell again."
-    ))
-}
-
-/// So many hours every week for two years.
-pub fn two_years(lang: Lang, r: &RentOrBuy) -> String {
-    let point = r.two_years;
-    let (a_week, all) = (plain(r.hours_a_week), before_word(lang, &about(lang, point.hours)));
-    let rent = amount(lang, r, point.rent);
-    let bought = |used: bool, purchase: &Option<Purchase>, cost: Option<f64>| {
-        let (purchase, cost) = (purchase.as_ref()?, amount(lang, r, cost?));
-        let (kind, worth) = (kind(lang, used), money(lang, purchase.worth_after, true));
-        Some(say!(lang, "买{kind}净花 {cost}（还值 {worth}）", "{cost} bought {kind} (still worth {worth})"))
-    };
-    let ways: Vec<String> =
-        [bought(false, &r.new, point.new), bought(true, &r.used, point.used)].into_iter().flatten().collect();
-    let ways = ways.join(lang.pick("，", ", "));
-    say!(
-        lang,
-        "每周 {a_week} 小时，用两年（{all}小时）：租 {rent}，{ways}。",
-        "{a_week} hours every week for two years ({all}hours): {rent} rented, {ways}."
-    )
-}
-
-/// What the curve counts.
-pub fn curve_terms(lang: Lang, r: &RentOrBuy) -> String {
-    let rent = money(lang, r.rent_hour, r.rough);
-    let who = if r.provider.is_empty() {
-        String::new()
-    } else {
-        format!("（{}，{}）", provider(lang, r.provider), month(lang, r.as_of))
-    };
-    let at = if r.provider.is_empty() { String::new() } else { format!(" ({}, {})", r.provider, month(lang, r.as_of)) };
-    let mut parts = vec![say!(
-        lang,
-        "租每小时 {rent}{who}，装环境的小时也算在内",
-        "{rent} an hour rented{at}, hours to set up included"
-    )];
-    let (size, disk) = (disk(r.disk_gb), money(lang, r.disk_week, true));
-    parts.push(say!(lang, "{size} 硬盘一直留着，每周 {disk}", "{size} of disk kept all the time, {disk} a week"));
-    let bought = |used: bool, p: &Purchase| {
-        let (kind, paid, date) = (kind(lang, used), money(lang, p.outlay, r.rough), month(lang, r.buy_as_of));
-        let date = if r.buy_as_of.is_empty() {
-            String::new()
-        } else {
-            lang.pick(format!("（{date}）"), format!(" ({date})"))
-        };
-        say!(lang, "{kind} {paid}{date}", "{kind} {paid}{date}")
-    };
-    parts.extend(r.new.as_ref().map(|p| bought(false, p)));
-    parts.extend(r.used.as_ref().map(|p| bought(true, p)));
-    parts.extend(r.power_hour.map(|p| {
-        let power = money(lang, p, false);
-        say!(lang, "电费每小时 {power}", "power {power} an hour")
-    }));
-    parts.extend(r.supply.map(|(watts, price)| {
-        let (watts, price) = (plain(watts.round()), money(lang, price, true));
-        say!(lang, "要换 {watts} W 电源，{price}（已算进去）", "a power supply of {watts} W, {price}, counted in")
-    }));
-    let parts = parts.join(lang.pick("，", "; "));
-    say!(
-        lang,
-        "按这些价算：{parts}。不含电脑的其余部分，也不含云上的流量费。",
-        "Counted with: {parts}. The rest of the computer is not, nor what a cloud asks for traffic."
-    )
-}
-
-/// The curve for those who do not see it.
-pub fn curve_alt(lang: Lang, r: &RentOrBuy, catalog: &Catalog) -> String {
-    let (from, to) = (break_even(lang, r, catalog), two_years(lang, r));
-    say!(lang, "花费随使用小时数的曲线。{from}{to}", "Cost over hours of use. {from} {to}")
-}
-
 /// The picture of time against money for those who do not see it.
 pub fn front_alt(lang: Lang, plans: &Plans, catalog: &Catalog) -> String {
     let line = |p: &Plan| {
@@ -440,30 +223,12 @@ pub fn front_alt(lang: Lang, plans: &Plans, catalog: &Catalog) -> String {
     say!(lang, "时间和花费的取舍，从省到快：{all}。", "Time against money, from cheap to fast: {all}.")
 }
 
-fn card(lang: Lang, r: &RentOrBuy, catalog: &Catalog) -> String {
-    let name = catalog.gpu(r.gpu).map_or_else(|| r.gpu.to_string(), |g| super::card_called(lang, g));
-    if r.count > 1 { format!("{name} × {}", r.count) } else { name }
-}
-
-fn kind(lang: Lang, used: bool) -> &'static str {
-    if used { both!("二手", "used").text(lang) } else { both!("新卡", "new").text(lang) }
-}
-
-fn amount(lang: Lang, r: &RentOrBuy, amount: f64) -> String {
-    money(lang, Money { amount, currency: r.rent_hour.currency }, false)
-}
-
-fn weeks(lang: Lang, weeks: f64) -> String {
-    if weeks < 1.0 {
-        return say!(lang, "不到一周", "less than a week");
+/// A plan's card as where one stands.
+fn before_card(lang: Lang, plan: &Plan, catalog: &Catalog) -> String {
+    match (lang, plan.way) {
+        (Lang::Zh, Way::Processor) => "处理器".to_string(),
+        (Lang::Zh, _) => format!(" {} ", plan_card(lang, plan, catalog)),
+        (Lang::En, Way::Processor) => "the processor".to_string(),
+        (Lang::En, _) => format!("the {}", plan_card(lang, plan, catalog)),
     }
-    if weeks < 78.0 {
-        if weeks.ceil() == 1.0 {
-            return say!(lang, "一周", "a week");
-        }
-        let n = plain(weeks.ceil());
-        return say!(lang, "{n} 周", "{n} weeks");
-    }
-    let n = crate::units::significant(weeks / 52.18);
-    say!(lang, "{n} 年", "{n} years")
 }

@@ -1,11 +1,11 @@
 //! The one next step: what to do first, and the click that does it where there is one.
 
 use super::names::{before, between, provider};
-use super::numbers::{about_hours, hours, money, whole};
+use super::numbers::{about_hours, hours, money};
 use super::speed::{faster, fully, sooner};
 use super::{Lang, say};
 use crate::advise::{
-    Advice, CardChoice, CardWarning, FixKind, FreeChoice, OverData, Pick, Verdict, Way, over_data, without_bf16,
+    Advice, CardChoice, CardWarning, FixKind, FreeChoice, Pick, Verdict, Way, over_data, without_bf16,
 };
 use crate::catalog::Catalog;
 use crate::project::{Objective, Precision, Project};
@@ -60,51 +60,27 @@ pub fn next(lang: Lang, project: &Project, advice: &Advice, catalog: &Catalog) -
     match advice.verdict {
         // Whatever the step is on, it has to make sense first.
         Verdict::NoGpuNeeded { .. } | Verdict::Fits { .. } if over_data(project).is_some() && !fp16_first => {
-            over_data(project).map_or_else(|| fits(lang, project, advice, catalog), |over| smaller_step(lang, over))
+            over_data(project)
+                .map_or_else(|| fits(lang, project, advice, catalog), |over| super::step::smaller_step(lang, over))
         }
         Verdict::NoGpuNeeded { hours_on_cpu } => no_gpu_needed(lang, hours_on_cpu, advice),
         Verdict::Fits { .. } => fits(lang, project, advice, catalog),
-        Verdict::Tight { .. } => tight(lang, advice),
+        Verdict::Tight { .. } => and_sampling(lang, project, tight(lang, advice)),
         Verdict::RunsOut { .. } | Verdict::CannotRun(_) => {
-            plan(lang, advice).unwrap_or_else(|| elsewhere(lang, project, advice, catalog))
+            let next = plan(lang, advice).unwrap_or_else(|| elsewhere(lang, project, advice, catalog));
+            and_sampling(lang, project, next)
         }
-        Verdict::NoCard => elsewhere(lang, project, advice, catalog),
+        Verdict::NoCard => and_sampling(lang, project, elsewhere(lang, project, advice, catalog)),
     }
 }
 
-/// A step that sees more samples than there are.
-fn smaller_step(lang: Lang, over: OverData) -> Next {
-    let said = larger_than_data(lang, over);
-    let Some((micro_batch, accumulation)) = over.instead else {
-        return Next::say(say!(
-            lang,
-            "{said}卡比样本还多：先添数据，或者少用几张卡。",
-            "{said} There are more cards than samples: add data, or take fewer cards."
-        ));
-    };
-    let sentence = match accumulation {
-        1 => say!(
-            lang,
-            "{said}先把批大小改成 {micro_batch}，不累积。",
-            "{said} First set the batch to {micro_batch}, without accumulation."
-        ),
-        steps => say!(
-            lang,
-            "{said}先把批大小改成 {micro_batch}、累积 {steps} 次。",
-            "{said} First set the batch to {micro_batch}, accumulated {steps} times."
-        ),
-    };
-    Next { sentence, action: Action::SmallerStep { micro_batch, accumulation } }
-}
-
-/// That one step takes more than all data.
-pub(super) fn larger_than_data(lang: Lang, over: OverData) -> String {
-    let (step, samples) = (whole(over.step as f64), whole(over.samples as f64));
-    say!(
-        lang,
-        "一步要看 {step} 个样本，数据一共才 {samples} 个。",
-        "One step takes {step} samples, and there are only {samples}."
-    )
+/// That sampling is left out, where answers are sampled.
+fn and_sampling(lang: Lang, project: &Project, next: Next) -> Next {
+    if project.objective != Objective::Sampled {
+        return next;
+    }
+    let note = lang.pick("采样没算在内。", " Sampling is not counted.");
+    Next { sentence: next.sentence + note, ..next }
 }
 
 /// Nothing to buy; where the processor takes its time, a free notebook that does not.
@@ -325,7 +301,7 @@ fn elsewhere(lang: Lang, project: &Project, advice: &Advice, catalog: &Catalog) 
         });
     }
     if let Some(free) = &advice.plans.free_instead {
-        let way = super::money::free_instead(lang, free, catalog);
+        let way = super::budget::free_instead(lang, free, catalog);
         return Next::say(say!(lang, "先别花钱。{way}", "Spend nothing yet. {way}"));
     }
     // What is said of the budget below is the answer, where it buys nothing.
