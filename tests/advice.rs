@@ -231,6 +231,9 @@ fn warnings_come_from_the_card() {
         ("rtx-4060-laptop", 1, &[W::Laptop], &[]),
         ("rtx-4090-48gb-mod", 1, &[W::Modded], &[]),
         ("apple-m3-max", 1, &[W::OtherStack, W::UnifiedMemory], &[W::Rocm]),
+        // Links of Ascend are known; what nobody wrote down is not "none".
+        ("ascend-910b3", 8, &[W::OtherStack], &[W::NoFastLink, W::UnknownLink]),
+        ("metax-c500", 8, &[W::UnknownLink], &[W::NoFastLink]),
         ("h100-sxm", 8, &[], &[W::NoFastLink, W::NoBf16, W::NotForLongRuns]),
     ];
     for (gpu, count, has, lacks) in cases {

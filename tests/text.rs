@@ -186,6 +186,7 @@ fn fixed_words_are_in_both_languages() {
         CardWarning::Laptop,
         CardWarning::Modded,
         CardWarning::NoFastLink,
+        CardWarning::UnknownLink,
         CardWarning::UnifiedMemory,
         CardWarning::NotForLongRuns,
     ] {

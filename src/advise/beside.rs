@@ -3,9 +3,10 @@
 use super::Pick;
 use super::picks::picks;
 use super::plans::{AS_GOOD_AS, Plan, Way};
-use crate::catalog::Catalog;
+use crate::catalog::{Catalog, Vendor};
+use crate::units::Bytes;
 
-/// The person's own cards, where no pick names them.
+/// The person's own cards or processor, where no pick names them.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct AtHome {
     /// The run on them.
@@ -42,12 +43,42 @@ pub(super) fn nearly(soonest: &Plan, picks: &[(Pick, Plan)]) -> Option<Plan> {
     picks.iter().map(|(_, plan)| plan).filter(as_soon).min_by(cheaper).copied()
 }
 
-/// The best card for the money: one that is enough alone, or else several; the soonest done, then the cheapest.
-pub(super) fn purchase(all: &[Plan], limit: f64) -> Option<Plan> {
-    let bought = all.iter().filter(|p| p.way.is_bought() && p.outlay.amount <= limit);
-    let best = bought.min_by(|a, b| {
-        let alone = (a.count > 1).cmp(&(b.count > 1));
-        alone.then(a.hours.total_cmp(&b.hours)).then(a.outlay.amount.total_cmp(&b.outlay.amount))
-    });
-    best.copied()
+/// What a budget buys to keep.
+#[derive(Default)]
+pub(super) struct Bought {
+    /// The most memory, and of that for the least money.
+    pub(super) first: Option<Plan>,
+    /// The soonest done, where that is another.
+    pub(super) quicker: Option<Plan>,
+    /// Nothing that the money buys is sooner done than what is there, or as soon with more memory.
+    pub(super) keep_own: bool,
+}
+
+/// The cards for the money: one that is enough alone, or else several. Memory decides what can be trained at all, and
+/// speed only for how long, so that both are told. `own` is the memory of a card that is there, and the hours of the run
+/// on what is there.
+pub(super) fn purchases(all: &[Plan], limit: f64, own: Option<(Bytes, f64)>, catalog: &Catalog) -> Bought {
+    /// A card with more memory on which the run takes so many times as long is no choice.
+    const TOO_SLOW: f64 = 3.0;
+    let memory = |p: &Plan| catalog.gpu(p.gpu).map_or(Bytes::ZERO, |gpu| gpu.memory);
+    let cuda = |p: &Plan| catalog.gpu(p.gpu).is_some_and(|gpu| gpu.vendor == Vendor::Nvidia);
+    let within: Vec<&Plan> = all.iter().filter(|p| p.way.is_bought() && p.outlay.amount <= limit).collect();
+    // Sooner, or as soon with more memory.
+    let gains = |p: &Plan, (mine, hours): (Bytes, f64)| {
+        p.hours < hours / AS_GOOD_AS || (memory(p) > mine && p.hours <= hours * AS_GOOD_AS)
+    };
+    let better = |p: &&&Plan| own.is_none_or(|own| gains(p, own));
+    let better: Vec<&Plan> = within.iter().filter(better).copied().collect();
+    let price = |a: &&Plan, b: &&Plan| a.outlay.amount.total_cmp(&b.outlay.amount);
+    let alone = |p: &Plan| p.count > 1;
+    let soonest = |a: &&Plan, b: &&Plan| alone(a).cmp(&alone(b)).then(a.hours.total_cmp(&b.hours)).then(price(a, b));
+    let quicker = better.iter().copied().min_by(soonest);
+    let fair = |p: &&Plan| quicker.is_none_or(|q| alone(p) == alone(q) && p.hours <= q.hours * TOO_SLOW);
+    let roomy = |a: &&Plan, b: &&Plan| cuda(b).cmp(&cuda(a)).then(memory(b).cmp(&memory(a))).then(price(a, b));
+    let first = better.iter().copied().filter(fair).min_by(roomy);
+    Bought {
+        first: first.copied(),
+        quicker: quicker.filter(|q| first.is_some_and(|f| q.hours < f.hours / AS_GOOD_AS)).copied(),
+        keep_own: better.is_empty() && !within.is_empty(),
+    }
 }

@@ -80,8 +80,21 @@ pub(super) fn ranked(
             count *= 2;
         }
     }
+    without_crowds(&mut choices, own_cards.map(|(own, there)| (own.id, there.hardware.count)));
     sort(&mut choices, Ranked::order);
     choices
+}
+
+/// Leaves out clusters of cards that are too small for the job: nobody rents out thousands of them where some dozens of
+/// larger ones do it.
+fn without_crowds(choices: &mut Vec<Ranked>, own: Option<(&str, u32)>) {
+    /// So many times as many as of the cards of which it takes the least.
+    const A_CROWD: u32 = 8;
+    let ends = |r: &&Ranked| r.choice.fits && r.mainstream && wait(&r.choice) <= LONGEST_H && r.choice.rent.is_some();
+    let rented = choices.iter().filter(ends);
+    let Some(least) = rented.map(|r| r.choice.count).min() else { return };
+    let most = least.max(CARDS_PER_MACHINE).saturating_mul(A_CROWD);
+    choices.retain(|r| r.choice.count <= most || own == Some((r.choice.gpu, r.choice.count)));
 }
 
 /// The list as it is shown: picks first. They are those of the plans, so that a card has one name on the whole page.

@@ -2,12 +2,13 @@
 
 use super::cards::{LONGEST_H, is_mainstream};
 use super::engine::Estimates;
-use super::plans::{Plan, Way, card_plans};
+use super::plans::{Plan, Way};
 use super::terms::wall_watts;
 use super::verdict::verdict;
 use super::warnings::{bar, warnings};
+use super::ways::card_plans;
 use super::{Advice, CardBar, CardChoice, CardWarning, Pick, advise, settled_on};
-use crate::catalog::{Architecture, Catalog, Gpu, GpuFamily, Model};
+use crate::catalog::{Architecture, Catalog, Domain, Gpu, GpuFamily, Model};
 use crate::project::{Project, Sharding};
 use crate::units::{Bytes, Money};
 use std::mem::discriminant;
@@ -136,7 +137,7 @@ pub struct Growth {
     pub plan: Option<Plan>,
 }
 
-/// The project `times` as large: the nearest model of its kind with as many times the parameters, and as many times the
+/// The project `times` as large: the nearest model of its line with as many times the parameters, and as many times the
 /// samples; where there is no such model, a batch as many times as large.
 pub fn growth(project: &Project, times: u32, catalog: &Catalog) -> Option<Growth> {
     let factor = u64::from(times.max(1));
@@ -152,7 +153,8 @@ pub fn growth(project: &Project, times: u32, catalog: &Catalog) -> Option<Growth
     let there = catalog.gpu(&grown.hardware.gpu).filter(|_| !grown.hardware.no_gpu);
     let settled = there.and_then(|gpu| settled_on(&Estimates::of(catalog), &grown, gpu));
     let beside = advice.plans.at_home.filter(|own| !own.changed).map(|own| own.plan);
-    let own = picks.iter().map(|(_, plan)| *plan).find(|plan| plan.way == Way::Own).or(beside);
+    let own = picks.iter().map(|(_, plan)| *plan).filter(|_| !advice.plans.changed);
+    let own = own.clone().find(|plan| plan.way == Way::Own).or(beside);
     Some(Growth {
         times,
         model: larger.map(|m| m.id),
@@ -174,6 +176,8 @@ fn ordered(distance: f64) -> u64 {
     (distance * 1e6) as u64
 }
 
+/// The model of the same line that is about as many times as large: what somebody with this one moves on to. Models that
+/// draw come one by one rather than in sizes, and there a newer one of the kind will do.
 fn larger<'a>(model: &Model, times: f64, catalog: &'a Catalog) -> Option<&'a Model> {
     // A step that is half as large or twice as large as asked for is another step.
     const NEAR: f64 = 0.6;
@@ -190,15 +194,50 @@ fn larger<'a>(model: &Model, times: f64, catalog: &'a Catalog) -> Option<&'a Mod
         };
         m.domain == model.domain && discriminant(&m.architecture) == discriminant(&model.architecture) && kind
     };
+    let same = line(model.id);
     let family = |m: &Model| m.id.split(['-', '.']).next() == model.id.split(['-', '.']).next();
     let off = |m: &Model| (m.params as f64 / target).ln().abs();
     catalog
         .models
         .iter()
         .filter(kin)
+        .filter(|m| model.domain == Domain::Diffusion || line(m.id) == same)
         .filter(|m| m.id != model.id && m.params > model.params && off(m) < NEAR)
         // Nobody grows into a model of years ago.
         .min_by_key(|m| (m.release < model.release, !family(m), ordered(off(m))))
+}
+
+/// What is left of an id without its size: `yolo11s` and `yolo11m` are of one line, `qwen3-4b` and `qwen3-embedding-4b`
+/// are not.
+fn line(id: &str) -> String {
+    let parts = id.split('-').filter(|part| !is_size(part)).map(|part| {
+        let letter = part.strip_suffix(|c: char| LETTERS.contains(c));
+        let sized = letter.filter(|rest| rest.len() > 1 && rest.ends_with(|c: char| c.is_ascii_digit()));
+        let bare = part.trim_end_matches(|c: char| c.is_ascii_digit());
+        // Layers are told by two digits or more, versions by one.
+        let layers = (!bare.is_empty() && !bare.contains('.') && part.len() > bare.len() + 1).then_some(bare);
+        sized.or(layers).unwrap_or(part)
+    });
+    parts.collect::<Vec<_>>().join("-")
+}
+
+/// Letters that stand for a size.
+const LETTERS: &str = "tnsmblxhgce";
+/// Words that do.
+const WORDS: [&str; 17] = [
+    "nano", "tiny", "mini", "xsmall", "small", "medium", "base", "large", "xlarge", "huge", "lite", "xl", "xxl", "ti",
+    "bp", "gg", "bigg",
+];
+
+/// Whether a part of an id tells a size: `7b`, `a3b`, `1b1`, `large`, `s`, `b4`, `r50`, `004`.
+fn is_size(part: &str) -> bool {
+    let digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit() || b == b'.');
+    let counted = part.strip_prefix(['a', 'e']).unwrap_or(part).split_once(['b', 'm']);
+    WORDS.contains(&part)
+        || (part.len() == 1 && LETTERS.contains(part))
+        || counted.is_some_and(|(number, rest)| digits(number) && (rest.is_empty() || digits(rest)))
+        || part.strip_prefix(['b', 'r', 'x', 'w']).is_some_and(digits)
+        || (part.len() > 2 && digits(part) && !part.contains('.'))
 }
 
 /// How a card is kept cool, which decides where it can stand.
@@ -219,7 +258,9 @@ pub enum Cooling {
 pub struct Side {
     /// Id of the card.
     pub gpu: &'static str,
-    /// What the project does on one of it, where that can be said.
+    /// How many of it are looked at: as many as the person has, where that was worked out, else as few as do it, or one.
+    pub count: u32,
+    /// What the project does on them, where that can be said.
     pub choice: Option<CardChoice>,
     /// What the run costs there: rented, and electricity where it is one's own.
     pub rent_run: Option<Money>,
@@ -238,12 +279,17 @@ pub fn side_by_side(project: &Project, gpus: &[&str], advice: &Advice, catalog: 
     gpus.iter()
         .filter_map(|id| catalog.gpu(id))
         .map(|gpu| {
-            let choice = advice.cards.iter().filter(|c| c.gpu == gpu.id).min_by_key(|c| c.count).cloned();
+            let choices = || advice.cards.iter().filter(|c| c.gpu == gpu.id);
+            let own = project.hardware.count.max(1);
+            let fits = || choices().filter(|c| own > 1 && c.fits).min_by_key(|c| c.count);
+            let choice = choices().find(|c| c.count == own).or_else(fits).or_else(|| choices().min_by_key(|c| c.count));
+            let (choice, count) = (choice.cloned(), choice.map_or(1, |c| c.count));
             Side {
                 gpu: gpu.id,
+                count,
                 rent_run: choice.as_ref().filter(|c| c.fits || c.tight).and_then(|c| c.rent?.run),
                 choice,
-                wall_w: wall_watts(gpu, 1),
+                wall_w: wall_watts(gpu, count),
                 cooling: cooling(gpu),
                 around_the_clock: matches!(
                     gpu.family,

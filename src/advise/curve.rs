@@ -95,12 +95,19 @@ impl RentOrBuy {
 /// a person can own.
 pub fn usual_purchase(project: &Project, advice: &Advice, catalog: &Catalog) -> Option<(&'static str, u32)> {
     let own = advice.cards.iter().filter(|c| c.gpu == project.hardware.gpu && c.count == project.hardware.count);
-    let own = own.filter(|c| (c.fits || c.tight) && advice.capacity.is_some()).map(|c| (c.gpu, c.count));
+    // A rent that nobody should pay says nothing about buying.
+    let own = own.filter(|c| (c.fits || c.tight) && advice.capacity.is_some() && !c.overpriced);
+    let own = own.map(|c| (c.gpu, c.count));
     let pick = |which| advice.plans.picks.iter().find(move |(pick, _)| *pick == which);
     let picks = [Pick::Balanced, Pick::Cheapest, Pick::Fastest].into_iter().filter_map(pick);
-    let paid = |plan: &Plan| !matches!(plan.way, Way::Free | Way::Processor);
+    // On a card that the run first has to be made to fit, it does not go as it is.
+    let paid = |plan: &Plan| match plan.way {
+        Way::Free | Way::Processor => false,
+        Way::Own => !advice.plans.changed,
+        _ => true,
+    };
     let picks = picks.filter(|(_, plan)| paid(plan)).map(|(_, plan)| (plan.gpu, plan.count));
-    let fitting = advice.cards.iter().filter(|c| c.fits).map(|c| (c.gpu, c.count));
+    let fitting = advice.cards.iter().filter(|c| c.fits && !c.overpriced).map(|c| (c.gpu, c.count));
     let terms = Terms::of(project);
     let offers = Offers::new(catalog, &terms);
     own.chain(picks).chain(fitting).find(|(id, count)| {

@@ -316,6 +316,8 @@ pub enum CardWarning {
     Modded,
     /// Several cards without fast links between them.
     NoFastLink,
+    /// Several cards, and nobody says how they are joined.
+    UnknownLink,
     /// Memory is shared with the processor: slower, and the system takes its part.
     UnifiedMemory,
     /// Windows moves what does not fit to main memory without a word: no error, but many times slower.

@@ -157,7 +157,20 @@ impl<'a> Bench<'a> {
     /// The least painful set of changes that fits; where there is none, the same with a smaller model of the family, as
     /// large as can be.
     pub(super) fn make_it_fit(&self, project: &Project) -> Option<FitPlan> {
-        self.by_settings(project).or_else(|| self.plan(project, self.least_painful_smaller(project)?))
+        let smaller = || self.plan(project, self.least_painful_smaller(project)?);
+        match self.by_settings(project) {
+            // The smaller model draws what it was made for; a stamp is nothing that this one was.
+            Some(plan) if self.is_stamp(&plan.project) => {
+                smaller().filter(|s| !self.is_stamp(&s.project)).or(Some(plan))
+            }
+            Some(plan) => Some(plan),
+            None => smaller(),
+        }
+    }
+
+    /// Pictures are smaller than the model that draws them was made for.
+    fn is_stamp(&self, project: &Project) -> bool {
+        self.subject.domain == Domain::Diffusion && project.image_side < self.subject.made_for
     }
 
     /// The least painful set of changes that fits with the model as it is.

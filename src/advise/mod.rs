@@ -36,6 +36,7 @@ mod sooner;
 mod terms;
 mod verdict;
 mod warnings;
+mod ways;
 
 #[cfg(test)]
 mod tests;
@@ -135,7 +136,10 @@ fn advise_with(engine: &dyn Engine, project: &Project, catalog: &Catalog) -> Res
     }
     let fits = matches!(verdict, Verdict::Fits { .. });
     let largest_micro_batch = bench.as_ref().filter(|_| fits).and_then(|b| b.largest_micro_batch(&settled));
-    let sooner = gpu.filter(|_| fits).and_then(|gpu| sooner::sooner(&memo, gpu, project, time.as_ref()));
+    let sooner = gpu.filter(|_| fits).and_then(|gpu| {
+        let known = knobs::knobs(project, knobs::Subject::of(project, catalog), gpu);
+        sooner::sooner(&memo, gpu, project, time.as_ref(), &known)
+    });
     // No use where nothing but the search's own end stops it, nor where the work is too little for any card.
     let small = catalog.model(&project.model).is_some_and(|m| m.domain == Domain::Small);
     let room_has_use = !small && largest_micro_batch.is_some_and(|n| n < fixes::batch_limit(&settled));
@@ -150,12 +154,20 @@ fn advise_with(engine: &dyn Engine, project: &Project, catalog: &Catalog) -> Res
         let time = memo.time_of(&plan.project, gpu)?;
         Some((gpu, plan.project.hardware.count, time.run.hours()))
     });
-    let given = plans::Given { cards: &ranked, free: &free, own, own_changed, hours_on_cpu: cpu_does_it };
+    let given = plans::Given {
+        cards: &ranked,
+        free: &free,
+        own,
+        own_changed,
+        same_training: make_it_fit.as_ref().is_some_and(|plan| plan.risk < QualityRisk::Real),
+        hours_on_cpu: cpu_does_it,
+    };
     let mut plans = plans::plans(project, catalog, &given);
     if plans.afford.is_some_and(|afford| afford.is_too_little()) {
         plans.free_instead = free::instead(engine, project, catalog, &free);
     }
     let cards = cards::cards(ranked, &plans.rentals);
+    let memory = if matches!(verdict, Verdict::NoGpuNeeded { .. }) { memory.on_processor() } else { memory };
     Ok(Advice {
         verdict,
         capacity: gpu.map(|g| g.usable),

@@ -178,6 +178,9 @@ pub(super) fn buy(gpu: &Gpu, count: u32, terms: &Terms<'_>) -> Option<Buy> {
     let (new_cny, used_cny) = if only_used { (None, cny) } else { (cny, None) };
     let msrp = price.msrp_usd.filter(|_| !only_used).map(Money::usd);
     let in_yuan = terms.currency == Currency::Cny;
+    // Nobody ever quoted it in dollars: it is sold in China alone.
+    let in_china_alone = usd.is_none() && used_usd.is_none() && price.msrp_usd.is_none() && cny.is_some();
+    let new_cny = new_cny.filter(|_| in_yuan || !in_china_alone);
     let street = if in_yuan { new_cny.or(usd) } else { usd.or(new_cny) };
     let second_hand = if in_yuan { used_cny.or(used_usd) } else { used_usd };
     let (own_new, own_used) = (terms.own_price(gpu, PriceKind::New), terms.own_price(gpu, PriceKind::Used));

@@ -43,6 +43,15 @@ const OTHER_MODEL: (f64, f64) = (0.25, 0.7);
 pub fn nearest(project: &Project, catalog: &Catalog, limit: usize) -> Vec<NearRun> {
     let Some(model) = catalog.model(&project.model) else { return Vec::new() };
     let mut found: Vec<NearRun> = measured_runs().iter().filter_map(|run| near(project, model, run, catalog)).collect();
+    // What differs is not among the settings that were written down: nobody learns from such figures.
+    let blurred: Vec<&'static MeasuredRun> = found
+        .iter()
+        .filter(|near| {
+            found.iter().any(|other| described(near.run) == described(other.run) && apart(near.run, other.run))
+        })
+        .map(|near| near.run)
+        .collect();
+    found.retain(|near| !blurred.iter().any(|run| std::ptr::eq(*run, near.run)));
     sort(&mut found, |a, b| a.distance.total_cmp(&b.distance));
     // One source prints many rows that say the same of a project.
     let mut told: Vec<NearRun> = Vec::new();
@@ -57,6 +66,21 @@ pub fn nearest(project: &Project, catalog: &Catalog, limit: usize) -> Vec<NearRu
         }
     }
     told
+}
+
+/// All that a reader is told of a run but its peak.
+fn described(run: &'static MeasuredRun) -> ([&'static str; 8], [u64; 4]) {
+    (
+        [run.model, run.method, run.precision, run.offload, run.sharding, run.checkpointing, run.framework, run.meter],
+        [run.batch, run.size, run.frames, u64::from(run.cards)],
+    )
+}
+
+/// Peaks that are not the same to a reader.
+fn apart(a: &MeasuredRun, b: &MeasuredRun) -> bool {
+    const APART: f64 = 1.25;
+    let ratio = a.peak.0.max(1) as f64 / b.peak.0.max(1) as f64;
+    !(1.0 / APART..=APART).contains(&ratio)
 }
 
 fn near(project: &Project, model: &Model, run: &'static MeasuredRun, catalog: &Catalog) -> Option<NearRun> {

@@ -134,7 +134,12 @@ fn best(
     catalog: &Catalog,
     safe: bool,
 ) -> Option<Plan> {
-    let tried = candidates(project, gpu, count.clamp(1, MOST_CARDS), samples_per_step, catalog, &ALL);
+    let count = count.clamp(1, MOST_CARDS);
+    let tried_in = |ways| candidates(project, gpu, count, samples_per_step, catalog, ways);
+    let mut tried = tried_in(&ALL);
+    if tried.iter().all(|p| p.memory.card > gpu.usable) {
+        tried.extend(tried_in(&LAST));
+    }
     let faster = |a: &&Plan, b: &&Plan| per_sample(a).total_cmp(&per_sample(b));
     let within = |p: &Plan, band: f64| p.memory.card.scale(1.0 + band) <= gpu.usable;
     let safe = safe && tried.iter().any(|p| within(p, p.memory.band));
@@ -227,12 +232,16 @@ struct Tried {
     chunks: &'static [u32],
     /// Also with less than full checkpointing.
     faster: bool,
+    /// Only what waits in the main memory of many machines.
+    last: bool,
 }
 
 /// Everything.
-const ALL: Tried = Tried { micro_batches: &MICRO_BATCHES, chunks: &CHUNKS, faster: true };
+const ALL: Tried = Tried { micro_batches: &MICRO_BATCHES, chunks: &CHUNKS, faster: true, last: false };
 /// What takes the least memory.
-const LEAN: Tried = Tried { micro_batches: &[1], chunks: &[1], faster: false };
+const LEAN: Tried = Tried { micro_batches: &[1], chunks: &[1], faster: false, last: false };
+/// What nobody would do who had another way.
+const LAST: Tried = Tried { micro_batches: &MICRO_BATCHES, chunks: &[], faster: true, last: true };
 
 /// Everything that is worth trying, estimated.
 fn candidates(
@@ -248,7 +257,7 @@ fn candidates(
     let mut tried = Vec::new();
     // The person's own micro-batch is tried as well: images come by the hundred.
     let own = Some(project.micro_batch).filter(|own| tried_ways.faster && !tried_ways.micro_batches.contains(own));
-    for variant in layouts(project, language.as_ref(), gpu, count, tried_ways.chunks) {
+    for variant in layouts(project, language.as_ref(), gpu, count, tried_ways) {
         let data = data(&variant, count);
         for checkpointing in checkpointings(&variant, language.is_some(), tried_ways.faster) {
             // A larger micro-batch makes larger products and a longer pipeline's bubble: all are tried.
@@ -283,13 +292,7 @@ fn checkpointings(project: &Project, language: bool, faster: bool) -> Vec<Checkp
 }
 
 /// Degrees and shardings: the library's own without cutting the model, Megatron's where it is cut.
-fn layouts(
-    project: &Project,
-    language: Option<&LanguageModel>,
-    gpu: &Gpu,
-    count: u32,
-    chunks_tried: &[u32],
-) -> Vec<Project> {
+fn layouts(project: &Project, language: Option<&LanguageModel>, gpu: &Gpu, count: u32, tried: &Tried) -> Vec<Project> {
     let there = |sharding, parallel| {
         let mut p = project.clone();
         p.hardware.desktop &= p.hardware.gpu == gpu.id;
@@ -301,6 +304,10 @@ fn layouts(
     // What the person said joins their cards holds for those alone.
     let wires = if project.hardware.gpu == gpu.id { project.hardware.wires } else { Wires::default() };
     let per_machine = wires.per_machine(count);
+    if tried.last {
+        let waits = count > per_machine && super::engine::divides(project);
+        return if waits { vec![there(Sharding::Zero3Offload, Parallel::default())] } else { Vec::new() };
+    }
     let mut all = Vec::new();
     let mut ways = vec![Sharding::Ddp];
     if count > 1 && super::engine::divides(project) {
@@ -309,7 +316,7 @@ fn layouts(
             ways.extend([Sharding::Zero1, Sharding::Zero2]);
         }
         ways.extend([Sharding::Zero3, Sharding::Fsdp2]);
-        // The processors of many machines are no way to train: nobody does.
+        // The processors of many machines are no way to train: nobody does who has another.
         if count <= per_machine {
             ways.push(Sharding::Zero3Offload);
             if language.is_some() {
@@ -330,7 +337,7 @@ fn layouts(
             if (tensor == 1 && pipeline == 1) || !count.is_multiple_of(tensor * pipeline) || pipeline > model.layers {
                 continue;
             }
-            for &chunks in chunks_tried {
+            for &chunks in tried.chunks {
                 if (pipeline == 1 && chunks > 1) || pipeline * chunks > model.layers {
                     continue;
                 }

@@ -1,25 +1,20 @@
 //! Every way to get the run done (own, free, rented, bought; every card and count), and which of them are worth a look:
 //! the front of time against money, three picks, what a budget buys.
 
-use super::beside::{AtHome, nearly, purchase, rentals};
+use super::beside::{AtHome, nearly, purchases, rentals};
 use super::cards::{LONGEST_H, Ranked};
-use super::money::second_hand;
 use super::picks::{AS_CHEAP_AS, at_home, front, picks};
-use super::terms::{SET_UP_H, Terms, can_own, resale_share};
+use super::terms::{SET_UP_H, Terms};
+use super::ways::{elsewhere, own_card, without_rent};
 use super::{Billed, CardChoice, FreeChoice, FreeInstead, Pick};
 use crate::catalog::{Catalog, Gpu};
-use crate::estimate::CARDS_PER_MACHINE;
 use crate::project::Project;
 use crate::units::Money;
 
-/// A card that is bought comes by post: two days. A judgement.
-const DELIVERY_H: f64 = 48.0;
 /// Waits within this factor are the same to a person.
 pub(super) const AS_GOOD_AS: f64 = 1.1;
 /// Amounts this near are the same to a person.
 const A_DOLLAR: Money = Money::usd(1.0);
-/// A computer without a card takes about this much from the wall: processor and rest (memory).
-const PROCESSOR_KW: f64 = 0.2;
 /// A step up that saves less of the wait is none.
 const A_STEP: f64 = 0.95;
 
@@ -70,6 +65,8 @@ pub struct Plan {
     pub outlay: Money,
     /// What a bought card still is worth afterwards.
     pub worth: Option<Money>,
+    /// What it costs at the shop, without a larger power supply and the power of the run.
+    pub price: Option<Money>,
     /// Month of the price.
     pub as_of: &'static str,
     /// Nobody saw the price written down.
@@ -138,7 +135,7 @@ pub struct Plans {
     pub others: Vec<Plan>,
     /// Cheapest, balanced, fastest; where the money is limited, of what it is enough for.
     pub picks: Vec<(Pick, Plan)>,
-    /// The person's own cards, where the run fits there and no pick names them.
+    /// The person's own cards, where the run fits there and no pick names them, or else the processor that does it.
     pub at_home: Option<AtHome>,
     /// The picks among what is rented by the hour and not taken away: those above where they are such, else the best of
     /// the kind.
@@ -153,8 +150,15 @@ pub struct Plans {
     pub free_instead: Option<FreeInstead>,
     /// A pick that is done hardly later than the soonest that the budget buys, and costs less.
     pub nearly: Option<Plan>,
-    /// The card to buy for the budget on which the run is soonest done, of one that is enough for it alone where there is.
+    /// The person's own card is among the plans changed as the next step says.
+    pub changed: bool,
+    /// The card to buy for the budget, of one that is enough for it alone where there is: the most memory, and of that for
+    /// the least money.
     pub purchase: Option<Plan>,
+    /// The one on which the run is soonest done, where that is another.
+    pub quicker_purchase: Option<Plan>,
+    /// Whatever the budget buys is neither quicker nor larger than what the person has.
+    pub keep_own: bool,
     /// The next faster plan after the balanced one.
     pub step_up: Option<StepUp>,
 }
@@ -167,6 +171,8 @@ pub(super) struct Given<'a> {
     pub(super) own: Option<(&'a Gpu, u32, f64)>,
     /// The person's own card, if the run fits once it is changed as advised.
     pub(super) own_changed: Option<(&'a Gpu, u32, f64)>,
+    /// The change leaves what is trained as it is: such a run is one way among all.
+    pub(super) same_training: bool,
     pub(super) hours_on_cpu: Option<f64>,
 }
 
@@ -174,6 +180,9 @@ pub(super) struct Given<'a> {
 pub(super) fn plans(project: &Project, catalog: &Catalog, given: &Given<'_>) -> Plans {
     let terms = Terms::of(project);
     let mut all = without_rent(&terms, catalog, given);
+    let changed = given.own_changed.map(|own| own_card(&terms, own));
+    let compared = changed.filter(|_| given.same_training);
+    all.extend(compared);
     // Offers in another currency only where there is nothing else that ends in time.
     let ends = |c: &CardChoice| c.time.is_some_and(|t| t.run.hours() + SET_UP_H <= LONGEST_H);
     let mut cards = given.cards.iter().map(|ranked| &ranked.choice);
@@ -197,12 +206,12 @@ pub(super) fn plans(project: &Project, catalog: &Catalog, given: &Given<'_>) -> 
     let dollar = terms.convert(A_DOLLAR);
     let limit = project.budget.limit;
     let front = front(&all);
-    let changed = given.own_changed.map(|own| own_card(&terms, own));
     let afford = limit.and_then(|limit| afford(&all, limit)).map(|found| match (found, changed) {
         (Afford::TooLittle(_), Some(plan)) => Afford::OnOwnCard(plan),
         _ => found,
     });
-    let purchase = limit.and_then(|limit| purchase(&all, limit));
+    let own = given.own.map(|(gpu, _, hours)| (gpu.memory, hours));
+    let bought = limit.map(|limit| purchases(&all, limit, own, catalog)).unwrap_or_default();
     if let (Some(Afford::Soonest(_)), Some(limit)) = (afford, limit) {
         all.retain(|p| p.outlay.amount <= limit);
     }
@@ -221,7 +230,9 @@ pub(super) fn plans(project: &Project, catalog: &Catalog, given: &Given<'_>) -> 
     let nearly = soonest.and_then(|soonest| nearly(&soonest, &picks));
     let own = [(given.own, false), (given.own_changed, true)];
     let mut own = own.into_iter().filter_map(|(own, changed)| Some(AtHome { plan: own_card(&terms, own?), changed }));
-    let at_home = own.next().filter(|_| !picks.iter().any(|(_, plan)| plan.way == Way::Own));
+    let processor =
+        all.iter().find(|plan| plan.way == Way::Processor).map(|plan| AtHome { plan: *plan, changed: false });
+    let at_home = own.next().or(processor).filter(|own| !picks.iter().any(|(_, plan)| plan.way == own.plan.way));
     let rentals = rentals(&picks, &all, dollar, catalog);
     Plans {
         front,
@@ -234,7 +245,10 @@ pub(super) fn plans(project: &Project, catalog: &Catalog, given: &Given<'_>) -> 
         afford,
         free_instead: None,
         nearly,
-        purchase,
+        changed: compared.is_some(),
+        purchase: bought.first,
+        quicker_purchase: bought.quicker,
+        keep_own: bought.keep_own,
         step_up,
     }
 }
@@ -256,100 +270,6 @@ fn left_out(terms: &Terms<'_>, catalog: &Catalog, cards: &[Ranked], (foreign, co
     }
     found.retain(|l| l.plan.wait <= LONGEST_H && l.plan.cost.amount < cost);
     found.into_iter().min_by(|a, b| a.plan.cost.amount.total_cmp(&b.plan.cost.amount))
-}
-
-/// A plan that takes no rent and nothing from a shop.
-fn plain(terms: &Terms<'_>, way: Way, gpu: &'static str, count: u32, hours: f64, cost: f64) -> Plan {
-    Plan {
-        gpu,
-        count,
-        way,
-        who: "",
-        hours,
-        wait: hours,
-        cost: terms.money(cost),
-        outlay: terms.money(cost),
-        worth: None,
-        as_of: "",
-        rough: false,
-        abroad: false,
-        disk_gb: 0.0,
-        billed: Billed::AsSaid,
-    }
-}
-
-/// The person's own card: electricity.
-fn own_card(terms: &Terms<'_>, (gpu, count, hours): (&Gpu, u32, f64)) -> Plan {
-    plain(terms, Way::Own, gpu.id, count, hours, terms.power(gpu, count).unwrap_or(0.0) * hours)
-}
-
-/// What costs no rent: processor, own card, free notebooks.
-fn without_rent(terms: &Terms<'_>, catalog: &Catalog, given: &Given<'_>) -> Vec<Plan> {
-    let plain = |way, gpu, count, hours, cost| plain(terms, way, gpu, count, hours, cost);
-    let mut found = Vec::new();
-    if let Some(hours) = given.hours_on_cpu {
-        found.push(plain(Way::Processor, "", 1, hours, PROCESSOR_KW * terms.electricity * hours));
-    }
-    found.extend(given.own.map(|own| own_card(terms, own)));
-    for free in given.free.iter().filter(|f| f.is_open()) {
-        let (Some(hours), Some(wait), Some(gpu)) = (free.hours, free.wait_h, catalog.gpu(free.gpu)) else { continue };
-        found.push(Plan {
-            who: free.platform,
-            wait: wait + SET_UP_H,
-            as_of: free.as_of,
-            rough: free.rough,
-            ..plain(Way::Free, gpu.id, free.count, hours, 0.0)
-        });
-    }
-    found
-}
-
-/// What is paid for: rented, rented as long as it lasts, bought new, bought second hand.
-fn elsewhere(terms: &Terms<'_>, gpu: &Gpu, choice: &CardChoice, foreign: bool, all: &mut Vec<Plan>) {
-    let Some(hours) = choice.time.map(|t| t.run.hours()) else { return };
-    let plan = |way: Way, who: &'static str, wait: f64, cost: Money, outlay: Money| Plan {
-        gpu: gpu.id,
-        count: choice.count,
-        way,
-        who,
-        hours,
-        wait,
-        cost,
-        outlay,
-        worth: None,
-        as_of: "",
-        rough: false,
-        abroad: false,
-        disk_gb: 0.0,
-        billed: Billed::AsSaid,
-    };
-    if let Some(rent) = choice.rent.filter(|r| foreign || !r.converted) {
-        let dated =
-            |p: Plan| Plan { as_of: rent.as_of, rough: rent.rough, abroad: rent.converted, disk_gb: rent.disk_gb, ..p };
-        let billed = rent.billed;
-        let wait = hours + SET_UP_H;
-        all.extend(rent.run.map(|run| Plan { billed, ..dated(plan(Way::Rent, rent.provider, wait, run, run)) }));
-        // Nobody has many machines to spare at once.
-        let spot = rent.spot_run.filter(|_| choice.count <= CARDS_PER_MACHINE);
-        all.extend(spot.map(|run| dated(plan(Way::Spot, rent.spot_provider, wait, run, run))));
-    }
-    let Some(price) = choice.buy.filter(|_| can_own(gpu, choice.count)) else { return };
-    let power = terms.power(gpu, choice.count).unwrap_or(0.0) * hours;
-    let supply = terms.supply(gpu, choice.count).map_or(0.0, |(_, price)| price);
-    let wait = hours + DELIVERY_H;
-    let used = price.used.map(|m| m.amount);
-    for (way, paid) in [(Way::New, price.new), (Way::Used, price.used)] {
-        let Some(paid) = paid else { continue };
-        let base = if way == Way::Used { paid.amount } else { second_hand(paid.amount, used) };
-        let worth = base * resale_share(gpu, hours / (24.0 * 7.0));
-        let outlay = paid.amount + supply + power;
-        all.push(Plan {
-            worth: Some(terms.money(worth)),
-            as_of: price.as_of,
-            rough: price.rough,
-            ..plan(way, "", wait, terms.money(outlay - worth), terms.money(outlay))
-        });
-    }
 }
 
 /// The soonest end for the money; of several about as soon, the cheapest, and no machine that may be taken away where the
@@ -383,12 +303,4 @@ pub(super) fn step_up(from: Plan, front: &[Plan]) -> Option<StepUp> {
         dearer: (from.cost.amount > 0.0 && !at_home(&from)).then(|| to.cost.amount / from.cost.amount - 1.0),
         quicker: 1.0 - to.wait / from.wait,
     })
-}
-
-/// All ways to get at one choice of cards.
-pub(super) fn card_plans(project: &Project, gpu: &Gpu, choice: &CardChoice) -> Vec<Plan> {
-    let mut found = Vec::new();
-    elsewhere(&Terms::of(project), gpu, choice, false, &mut found);
-    found.retain(|p| p.wait.is_finite());
-    found
 }

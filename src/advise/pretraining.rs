@@ -101,12 +101,14 @@ pub fn usual_batch(project: &Project, catalog: &Catalog) -> f64 {
 }
 
 /// Tokens of an optimizer step with which models of this size were trained: 0.5 M up to a billion weights, 2 M around ten
-/// (GPT-3, table 2.1), 4 M around seventy (Llama 2, section 2.2), 16 M beyond (The Llama 3 Herd of Models, table 4).
+/// (GPT-3, table 2.1), 4 M around seventy (Llama 2, section 2.2), 16 M for four hundred (The Llama 3 Herd of Models, table
+/// 4), 63 M beyond (DeepSeek-V3 Technical Report, section 4.2: up to 15,360 samples of 4,096).
 pub fn published_batch(project: &Project, catalog: &Catalog) -> f64 {
     match project.parameters(catalog) as f64 {
         p if p < 2e9 => 0.5e6,
         p if p < 2e10 => 2e6,
         p if p < 2e11 => 4e6,
-        _ => 16e6,
+        p if p < 5e11 => 16e6,
+        _ => 63e6,
     }
 }

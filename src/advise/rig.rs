@@ -1,8 +1,9 @@
 //! A machine of one's own: what it takes to run a number of cards at home or in an office.
 
-use super::terms::{SUPPLY_EFFICIENCY, SUPPLY_REST_W, can_own, files_gb, supply_watts, wall_watts};
+use super::terms::{can_own, files_gb, most_watts, supply_watts, wall_watts};
+use super::{Advice, CardChoice, TYPICAL_CARD, Verdict};
 use crate::catalog::{Catalog, Gpu, GpuFamily, Vendor};
-use crate::project::{Place, Project, place};
+use crate::project::{CARDS_PER_MACHINE, Place, Project, place};
 use crate::units::Bytes;
 
 /// Largest common supply for a desktop case, watts; beyond it two are used.
@@ -165,6 +166,41 @@ pub fn not_at_home(gpu: &Gpu, count: u32) -> Option<NotAtHome> {
     })
 }
 
+/// What there is to build for a project.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Build {
+    /// A machine of so many of these cards: the person's own, or such as the project runs on.
+    Machine(&'static str, u32),
+    /// Nothing: whatever runs it has no place at home. The least that does, where anything does.
+    Cluster(Option<(&'static str, u32)>),
+}
+
+/// What there is to build: around the person's own cards, else around as few as do it of the card that many rent, else of
+/// any that stands at home. What no single machine holds is built by nobody.
+pub fn build(project: &Project, advice: &Advice, catalog: &Catalog) -> Build {
+    let fitting = || advice.cards.iter().filter(|c| c.fits);
+    let cuda = |c: &CardChoice| catalog.gpu(c.gpu).is_some_and(|gpu| gpu.vendor == Vendor::Nvidia);
+    let least = fitting().min_by_key(|c| (!cuda(c), c.count)).map(|c| (c.gpu, c.count));
+    let own = if project.hardware.no_gpu { None } else { catalog.gpu(&project.hardware.gpu) };
+    let holds = matches!(advice.verdict, Verdict::Fits { .. } | Verdict::Tight { .. } | Verdict::NoGpuNeeded { .. });
+    let helped = holds || advice.make_it_fit.is_some();
+    if least.is_none_or(|(_, count)| count > CARDS_PER_MACHINE) && !helped {
+        return Build::Cluster(least);
+    }
+    if let Some(own) = own {
+        return Build::Machine(own.id, project.hardware.count.max(1));
+    }
+    let home = || fitting().filter(|c| catalog.gpu(c.gpu).is_some_and(|gpu| not_at_home(gpu, c.count).is_none()));
+    let usual = home().filter(|c| c.gpu == TYPICAL_CARD).min_by_key(|c| c.count);
+    let price = |c: &&CardChoice| c.buy.and_then(|b| b.new.or(b.used)).map_or(f64::INFINITY, |money| money.amount);
+    let found = usual.or_else(|| home().min_by(|a, b| price(a).total_cmp(&price(b))));
+    match found {
+        Some(choice) => Build::Machine(choice.gpu, choice.count),
+        None if holds => Build::Machine(TYPICAL_CARD, 1),
+        None => Build::Cluster(least),
+    }
+}
+
 /// A machine for a number of cards.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rig {
@@ -216,7 +252,7 @@ pub fn rig(gpu: &Gpu, count: u32, host: Bytes) -> Option<Rig> {
     let cards = f64::from(count);
     let supply_w = supply_watts(gpu, count)?;
     let supplies = (supply_w / LARGEST_PSU_W).ceil().max(1.0);
-    let wall_w = (cards * each + SUPPLY_REST_W) / SUPPLY_EFFICIENCY;
+    let wall_w = most_watts(gpu, count)?;
     let month_kwh = wall_watts(gpu, count)? * 24.0 * 30.0 / 1000.0;
     let mut checks = vec![Check::PowerSupply { watts: supply_w, supplies: supplies as u32 }];
     // NVIDIA's game cards of 300 W and more since 2022 carry the 16-pin connector (specifications of the RTX 4080 to 5090:

@@ -75,6 +75,10 @@ pub struct Several {
     pub as_it_is: Option<u32>,
     /// The same where the batch may go down to one sample and blocks may be computed again: no more than as it is.
     pub smallest: Option<u32>,
+    /// What is changed for it, where fewer cards then do.
+    pub smallest_with: Option<Smaller>,
+    /// The smallest number on which any plan fits, where neither of these is known: the model may be cut for it.
+    pub planned: Option<u32>,
     /// Cards that the cut of the model leaves over.
     pub idle: u32,
 }
@@ -130,10 +134,16 @@ pub fn several(project: &Project, gpu: &Gpu, count: u32, catalog: &Catalog) -> R
     let used = project.hardware.parallel.on(count).model();
     let wanted = project.hardware.parallel.model();
     let fits = Need::of(&alone).fits(gpu.usable);
-    let as_it_is = if fits { Some(1) } else { as_it_is(&engine, project, gpu) };
-    let changed = if fits { Some(1) } else { smallest_count(project, gpu, catalog) };
+    let as_it_is = if fits { Some(1) } else { fewest(&engine, project, gpu) };
+    let lean = leanest(project);
+    let changed = lean.as_ref().filter(|_| !fits).and_then(|(_, lean)| {
+        let alone = engine.memory(&on(lean, gpu, 1, Sharding::Ddp), Some(gpu));
+        if alone.is_ok_and(|memory| Need::of(&memory).fits(gpu.usable)) { Some(1) } else { fewest(&engine, lean, gpu) }
+    });
     let smallest = as_it_is.into_iter().chain(changed).min();
     let alone_with = (!fits && smallest == Some(1)).then(|| smaller(&engine, &single, gpu));
+    let smallest_with = lean.map(|(with, _)| with).filter(|_| smallest != as_it_is);
+    let planned = if smallest.is_none() { smallest_count(project, gpu, catalog) } else { None };
     Ok(Several {
         count,
         machines: count.div_ceil(per_machine),
@@ -143,12 +153,30 @@ pub fn several(project: &Project, gpu: &Gpu, count: u32, catalog: &Catalog) -> R
         copies_only,
         as_it_is,
         smallest,
+        smallest_with,
+        planned,
         idle: if own && used != wanted { u32::try_from(u64::from(count) % wanted).unwrap_or(0) } else { 0 },
     })
 }
 
-/// The smallest number of these cards on which the project fits as it is: what the fix of more cards goes by too.
-fn as_it_is(engine: &Estimates<'_>, project: &Project, gpu: &Gpu) -> Option<u32> {
+/// The project with one sample at a time and all blocks computed again, and which of the two that changes; `None` where it
+/// is so already.
+fn leanest(project: &Project) -> Option<(Smaller, Project)> {
+    let (one, recomputed) = (project.micro_batch <= 1, project.checkpointing == Checkpointing::PerBlock);
+    let with = match (one, recomputed) {
+        (true, true) => return None,
+        (true, false) => Smaller::Checkpointing,
+        (false, true) => Smaller::OneSample,
+        (false, false) => Smaller::Both,
+    };
+    let accumulation = project.accumulation.saturating_mul(project.micro_batch.max(1));
+    let lean = Project { micro_batch: 1, accumulation, checkpointing: Checkpointing::PerBlock, ..project.clone() };
+    Some((with, lean))
+}
+
+/// The smallest number of these cards, above one, on which the project fits as it is: what the fix of more cards goes by
+/// too.
+fn fewest(engine: &Estimates<'_>, project: &Project, gpu: &Gpu) -> Option<u32> {
     let memo = Memo::new(engine, project);
     let mut halves = std::iter::successors(Some(2), |count| Some(count * 2)).take_while(|count| *count <= most(gpu));
     halves.find(|count| memo.share(gpu, *count).is_some_and(|(_, need)| need.fits(gpu.usable)))
@@ -165,6 +193,29 @@ fn smaller(engine: &Estimates<'_>, single: &Project, gpu: &Gpu) -> Smaller {
         return Smaller::Checkpointing;
     }
     if recomputes || fits(&one) { Smaller::OneSample } else { Smaller::Both }
+}
+
+impl Several {
+    /// Why no plan is found for these cards.
+    pub fn no_plan(&self) -> NoPlan {
+        let found = |of: fn(&Sharing) -> bool| self.sharings.iter().any(of);
+        match () {
+            () if found(|way| way.fits || way.tight) => NoPlan::Tight,
+            () if self.copies_only => NoPlan::Copies,
+            () => NoPlan::TooLarge,
+        }
+    }
+}
+
+/// Why there is no plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NoPlan {
+    /// A way may hold it, but none does for sure.
+    Tight,
+    /// Every card holds all of it: more of them change nothing.
+    Copies,
+    /// It is too much for so many of these cards.
+    TooLarge,
 }
 
 /// What laying a project out over cards changes, for the list of changes.

@@ -20,6 +20,8 @@ const LEAST_DRAWN_SIDE: u64 = 256;
 const LEAST_OF_SIDE: u64 = 2;
 /// A sibling with a smaller share of the parameters than this is another project. A judgement.
 const LEAST_OF_MODEL: f64 = 0.3;
+/// Models that draw come in few sizes, far apart: Wan 2.1 in 1.3 and 14 billion.
+const LEAST_OF_DRAWING_MODEL: f64 = 0.05;
 
 /// Shorter, smaller or fewer of what one sample is made of, the mildest first. `made_for` is the side that the model was
 /// made for, 0 where that is not known.
@@ -87,7 +89,8 @@ pub(super) fn siblings(project: &Project, catalog: &Catalog) -> Vec<FixKind> {
         return Vec::new();
     };
     let Some(family) = family(model.id) else { return Vec::new() };
-    let near = |m: &&Model| m.params < model.params && m.params as f64 >= model.params as f64 * LEAST_OF_MODEL;
+    let least = if model.domain == Domain::Diffusion { LEAST_OF_DRAWING_MODEL } else { LEAST_OF_MODEL };
+    let near = |m: &&Model| m.params < model.params && m.params as f64 >= model.params as f64 * least;
     let kin = |m: &&Model| m.domain == model.domain && self::family(m.id).as_ref() == Some(&family);
     let mut found: Vec<&Model> = catalog.models.iter().filter(near).filter(kin).collect();
     sort(&mut found, |a, b| b.params.cmp(&a.params));

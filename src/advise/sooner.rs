@@ -1,18 +1,26 @@
 //! What makes a run that fits much faster on the same cards, where they mostly wait for each other.
 
-use super::engine::{Memo, Need};
-use super::knobs::apply;
+use super::engine::{Memo, Need, accumulation, divides};
+use super::knobs::{Knob, apply};
 use super::{FitPlan, FixKind, QualityRisk};
 use crate::catalog::Gpu;
 use crate::estimate::{Bottleneck, TimeEstimate};
-use crate::project::{Checkpointing, Method, Project, Sharding};
+use crate::project::{Checkpointing, Method, Parallel, Project, Sharding};
 
 /// A change has to leave less than this part of the time.
 const WORTH_A_CHANGE: f64 = 0.7;
+/// A change that is hardly measurable has to be so many times as fast as one with the same result.
+const FAR_FASTER: f64 = 1.5;
 
 /// The fastest of a few changes with the same result: what is computed again leaves room for whole copies on each card, and
 /// more samples at a time need weights and gradients sent fewer times.
-pub(super) fn sooner(memo: &Memo<'_>, gpu: &Gpu, project: &Project, time: Option<&TimeEstimate>) -> Option<FitPlan> {
+pub(super) fn sooner(
+    memo: &Memo<'_>,
+    gpu: &Gpu,
+    project: &Project,
+    time: Option<&TimeEstimate>,
+    known: &[Knob],
+) -> Option<FitPlan> {
     let now = time.filter(|t| t.bottleneck == Bottleneck::Communication && project.hardware.count > 1)?.run.0;
     let checkpointing = matches!(project.checkpointing, Checkpointing::Off | Checkpointing::Selective)
         .then_some(FixKind::Checkpointing)
@@ -55,5 +63,48 @@ pub(super) fn sooner(memo: &Memo<'_>, gpu: &Gpu, project: &Project, time: Option
             });
         }
     }
+    // A packed base leaves room for a whole copy on each card; layers one behind the other send next to nothing.
+    let (base, tries) = (best.as_ref().map_or(1.0, |_| least), others(project, known));
+    for fixes in tries {
+        let mut changed = project.clone();
+        for kind in &fixes {
+            apply(*kind, &mut changed, gpu);
+            if *kind == LAYERS {
+                // One micro-batch goes through all cards.
+                (changed.accumulation, changed.hardware.parallel) = (accumulation(project, 1), Parallel::default());
+            }
+        }
+        let Some(need) = memo.need_of(&changed, gpu).filter(|need: &Need| need.fits(gpu.usable)) else { continue };
+        let Some(share) = memo.time_of(&changed, gpu).map(|time| time.run.0 / now) else { continue };
+        let risk = if fixes.contains(&FixKind::QLora) { QualityRisk::Slight } else { QualityRisk::None };
+        // What leaves the result as it is comes first, unless another is far faster.
+        let worth = if risk == QualityRisk::None { least } else { least.min(base / FAR_FASTER) };
+        if share < worth {
+            least = share;
+            best = Some(FitPlan {
+                card: need.card,
+                spare: gpu.usable - need.card,
+                slower: Some(share),
+                risk,
+                project: changed,
+                fixes,
+            });
+        }
+    }
     best
+}
+
+/// Layers one behind the other on the cards.
+const LAYERS: FixKind = FixKind::Way { sharding: Sharding::DeviceMap };
+
+/// What is tried beside, where the cards share as we see fit: by which knobs the project has.
+fn others(project: &Project, known: &[Knob]) -> Vec<Vec<FixKind>> {
+    let has = |kind| known.iter().any(|knob| knob.settings.contains(&kind));
+    let hardware = &project.hardware;
+    if hardware.sharding != Sharding::Auto || !has(FixKind::QLora) {
+        return Vec::new();
+    }
+    let layers = (hardware.count <= hardware.per_machine() && divides(project)).then(|| vec![LAYERS]);
+    let both = has(FixKind::Checkpointing).then(|| vec![FixKind::QLora, FixKind::Checkpointing]);
+    layers.into_iter().chain([vec![FixKind::QLora]]).chain(both).collect()
 }

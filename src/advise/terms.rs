@@ -20,13 +20,14 @@ const ELECTRICITY: [(Place, Money); 5] = [
 ];
 
 /// Average draw of a card in training over its board power: 70 to 95 % (memory).
-pub(super) const DRAW: f64 = 0.85;
-/// Rest of a desktop under training load: 80 to 150 W (memory).
+const DRAW: f64 = 0.85;
+/// Rest of a desktop under training load: 80 to 150 W (memory). Of a server for each of its cards: 800 to 1,500 W beside
+/// eight of them.
 const DESKTOP_W: f64 = 115.0;
 /// Rest of a laptop or a mini computer: screen, memory, fans. A judgement.
 const SMALL_W: f64 = 30.0;
 /// Share of what comes out of the wall that leaves the power supply: 80 PLUS Gold to Platinum, 88 to 92 %.
-pub(super) const SUPPLY_EFFICIENCY: f64 = 0.9;
+const SUPPLY_EFFICIENCY: f64 = 0.9;
 
 /// Supply of an ordinary computer with one card, watts (d2l-en, selecting servers and GPUs: one GPU 600 W).
 const ORDINARY_SUPPLY_W: f64 = 650.0;
@@ -34,9 +35,11 @@ const ORDINARY_SUPPLY_W: f64 = 650.0;
 const SUPPLY_USD_W: f64 = 0.15;
 /// Processor under load, board, memory, disks and fans, for which a supply is sized (d2l.ai, "Selecting Servers and GPUs",
 /// reckons 600 W for a machine with one card of 250 to 350 W).
-pub(super) const SUPPLY_REST_W: f64 = 250.0;
+const SUPPLY_REST_W: f64 = 250.0;
+/// The same of a server for each of its cards: the upper end of 800 to 1,500 W beside eight (memory).
+const SERVER_REST_W: f64 = 1500.0 / 8.0;
 /// Margin over the sum, so that short spikes do not trip the supply: 20 to 25 % is the usual advice.
-pub(super) const SUPPLY_MARGIN: f64 = 1.25;
+const SUPPLY_MARGIN: f64 = 1.25;
 /// Most cards that a computer under a desk takes: lanes, slots, one circuit.
 pub(super) const UNDER_A_DESK: u32 = 4;
 
@@ -140,21 +143,35 @@ pub fn electricity(project: &Project) -> Money {
     project.prices.electricity.unwrap_or(usual)
 }
 
-/// Power from the wall while `count` cards train: (cards + rest) / efficiency of the supply.
+/// Power from the wall while `count` cards train: (cards + rest) / efficiency of the supply. Cards under a desk share one
+/// computer; those of servers take a part of one each.
 pub fn wall_watts(gpu: &Gpu, count: u32) -> Option<f64> {
+    let cards = f64::from(count.max(1));
     let rest = match gpu.family {
-        GpuFamily::Laptop | GpuFamily::Apple => SMALL_W,
-        // A server of eight cards takes 800 to 1,500 W beside them.
-        _ => DESKTOP_W * f64::from(count.max(1)),
+        GpuFamily::Laptop | GpuFamily::Apple => SMALL_W * cards,
+        _ if can_own(gpu, count) => DESKTOP_W,
+        _ => DESKTOP_W * cards,
     };
-    Some((gpu.tdp_w? * f64::from(count) * DRAW + rest) / SUPPLY_EFFICIENCY)
+    Some((gpu.tdp_w? * cards * DRAW + rest) / SUPPLY_EFFICIENCY)
+}
+
+/// The most that cards and the rest of their machine take together, before the supply.
+fn full_load(gpu: &Gpu, count: u32) -> Option<f64> {
+    let cards = f64::from(count.max(1));
+    let rest = if can_own(gpu, count) { SUPPLY_REST_W } else { SUPPLY_REST_W.max(SERVER_REST_W * cards) };
+    Some(gpu.tdp_w? * cards + rest)
+}
+
+/// The same from the wall, which the circuit has to carry.
+pub(super) fn most_watts(gpu: &Gpu, count: u32) -> Option<f64> {
+    Some(full_load(gpu, count)? / SUPPLY_EFFICIENCY)
 }
 
 /// The power supply that a computer with `count` cards wants, watts: cards and the rest with a margin, or what the maker
 /// asks for one card and the others' power on top; in steps of 50 W, as they are sold.
 pub(super) fn supply_watts(gpu: &Gpu, count: u32) -> Option<f64> {
     let (each, cards) = (gpu.tdp_w?, f64::from(count.max(1)));
-    let needed = (cards * each + SUPPLY_REST_W) * SUPPLY_MARGIN;
+    let needed = full_load(gpu, count)? * SUPPLY_MARGIN;
     let asked = gpu.min_psu_w.unwrap_or(0.0) + (cards - 1.0) * each;
     Some((needed.max(asked) / 50.0).ceil() * 50.0)
 }
@@ -199,6 +216,14 @@ mod tests {
         // A desktop with an RTX 4090 takes some 520 W from the wall, one with a 350 W card some 500 W.
         assert!((450.0..600.0).contains(&wall_watts(gpu("rtx-4090"), 1).unwrap()));
         assert!((420.0..520.0).contains(&wall_watts(gpu("rtx-3090"), 1).unwrap()));
+        // Four cards share one computer, and what is drawn on average is less than what is drawn at most.
+        assert!((1800.0..1900.0).contains(&wall_watts(gpu("rtx-4090"), 4).unwrap()));
+        for gpu in catalog.gpus.iter().filter(|gpu| gpu.tdp_w.is_some()) {
+            for count in [1, 2, 3, 4, 5, 8, 16, 64] {
+                let (usual, most) = (wall_watts(gpu, count).unwrap(), most_watts(gpu, count).unwrap());
+                assert!(usual < most, "{count} x {}: {usual} of {most}", gpu.id);
+            }
+        }
         // A server of eight H100 takes 700 W a card, and 800 to 1,500 W beside them.
         let server = wall_watts(gpu("h100-sxm"), 8).unwrap() * SUPPLY_EFFICIENCY - 8.0 * 700.0 * DRAW;
         assert!((800.0..1500.0).contains(&server), "{server}");

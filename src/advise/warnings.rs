@@ -83,6 +83,7 @@ pub fn warnings(project: &Project, gpu: &Gpu, count: u32, time: Option<&TimeEsti
     let own = project.hardware.gpu == gpu.id;
     let wires = if own { project.hardware.wires } else { Wires::default() };
     let hours = time.map_or(0.0, |t| t.run.hours());
+    let slow_link = count > 1 && !is_fast(gpu, count, wires);
     let rocm = matches!(gpu.vendor, Vendor::Amd | Vendor::Hygon);
     [
         ((units || nvidia) && without_bf16(project, gpu).is_some(), CardWarning::NoBf16),
@@ -101,7 +102,8 @@ pub fn warnings(project: &Project, gpu: &Gpu, count: u32, time: Option<&TimeEsti
         (project.loss == LossKernel::Fused && !runs_triton(gpu), CardWarning::NoTriton),
         (gpu.family == GpuFamily::Laptop, CardWarning::Laptop),
         (gpu.id.ends_with("-mod"), CardWarning::Modded),
-        (count > 1 && !is_fast(gpu, count, wires), CardWarning::NoFastLink),
+        (slow_link && !gpu.link_is_unknown(), CardWarning::NoFastLink),
+        (slow_link && gpu.link_is_unknown(), CardWarning::UnknownLink),
         (gpu.memory_type.contains("LPDDR") && gpu.family != GpuFamily::Accelerator, CardWarning::UnifiedMemory),
         (
             hours > LONG_RUN_H && !gpu.ecc && matches!(gpu.family, GpuFamily::Consumer | GpuFamily::Laptop),

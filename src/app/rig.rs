@@ -3,8 +3,7 @@
 use super::fold::fold;
 use super::live::{click, part};
 use super::page::{Page, page};
-use super::several::card;
-use crate::advise::rig::{circuits, disk, not_at_home, rig};
+use crate::advise::rig::{Build, build, circuits, disk, not_at_home, rig};
 use crate::advise::{electricity, rent_or_buy};
 use crate::catalog::Gpu;
 use crate::project::CARDS_PER_MACHINE;
@@ -28,8 +27,15 @@ pub(super) fn Rig() -> AnyView {
 
 fn drawn(page: Page, lang: Lang) -> AnyView {
     page.project.with(|p| {
-        let Some(gpu) = card(p, page.catalog) else { return ().into_any() };
-        let count = p.hardware.count.max(1);
+        let built = page.advice.with(|a| a.as_ref().ok().map(|advice| build(p, advice, page.catalog)));
+        let (gpu, count) = match built {
+            Some(Build::Machine(gpu, count)) => (page.catalog.gpu(gpu), count),
+            Some(Build::Cluster(least)) => {
+                return view! { <p data-testid="rig-rent">{say::cluster(lang, least, page.catalog)}</p> }.into_any();
+            }
+            None => (None, 1),
+        };
+        let Some(gpu) = gpu else { return ().into_any() };
         let host = page.advice.with(|a| a.as_ref().map(|a| a.memory.host).unwrap_or_default());
         let Some(found) = rig(gpu, count, host) else {
             return view! { <p>{say::UNKNOWN_POWER.text(lang)}</p> }.into_any();

@@ -138,6 +138,12 @@ pub struct Gpu {
 }
 
 impl Gpu {
+    /// Whether nobody said how cards of this kind are joined: accelerators of other makers mostly have links, and an empty
+    /// cell only says that none was found written down.
+    pub fn link_is_unknown(&self) -> bool {
+        self.nvlink_gb_s.is_none() && self.family == GpuFamily::Accelerator
+    }
+
     /// The name people use: `RTX 4090` for `GeForce RTX 4090`.
     pub fn short_name(&self) -> &'static str {
         const SERIES: [&str; 3] = ["GeForce ", "Radeon RX", "Tesla "];

@@ -220,11 +220,14 @@ impl Stack {
     }
 }
 
-/// Whether the card's `FlashAttention` kernels exist: Ampere and later on CUDA, `ROCm`'s on CDNA and RDNA 3.
+/// Whether the card's `FlashAttention` kernels exist: Ampere and later on CUDA, `ROCm`'s on CDNA and RDNA 3, and on Ascend
+/// 910B and later `FlashAttentionScore`, which plain `scaled_dot_product_attention` calls (hiascend.com, Ascend Extension
+/// for PyTorch 6.0, "FlashAttentionScore": Atlas A2 and A3 training products).
 pub fn flash(gpu: Option<&Gpu>) -> bool {
     gpu.is_none_or(|g| match g.vendor {
         Vendor::Nvidia => g.compute_capability.is_some_and(|c| c >= 8.0),
         Vendor::Amd => !g.architecture.starts_with("RDNA 2") && !g.architecture.starts_with("GCN"),
+        Vendor::Huawei => true,
         _ => false,
     })
 }

@@ -1,8 +1,9 @@
 //! What a budget buys, and the free way out where it is too little.
 
-use super::money::{plan_card, plan_doing};
+use super::money::{plan_card, plan_cost, plan_doing};
 use super::names::provider;
 use super::numbers::{about_hours, money};
+use super::offers::paid;
 use super::{Lang, say};
 use crate::advise::{Afford, FreeInstead, Plan, Plans, Way};
 use crate::catalog::Catalog;
@@ -55,29 +56,39 @@ pub(super) fn free_instead(lang: Lang, free: &FreeInstead, catalog: &Catalog) ->
 fn afforded(lang: Lang, project: &Project, plans: &Plans, afford: &Afford, catalog: &Catalog) -> String {
     let budget = &project.budget;
     let limit = money(lang, Money { amount: budget.limit.unwrap_or(0.0), currency: budget.currency }, false);
+    let have = if budget.limit == Some(0.0) {
+        say!(lang, "不花钱的话，", "Without spending: ")
+    } else {
+        say!(lang, "有 {limit}：", "With {limit}: ")
+    };
     match afford {
         Afford::Soonest(plan) => {
             let (doing, wait) = (plan_doing(lang, plan, catalog), about_hours(lang, plan.wait));
             if plan.cost.amount == 0.0 {
                 return say!(
                     lang,
-                    "有 {limit}：最快的是{doing}，{wait}后出结果，一分钱不花。",
-                    "With {limit}: the soonest is to {doing}, done in {wait}, for nothing."
+                    "{have}最快的是{doing}，{wait}后出结果，一分钱不花。",
+                    "{have}the soonest is to {doing}, done in {wait}, for nothing."
                 );
             }
-            let cost = money(lang, plan.outlay, plan.rough);
+            let cost = if matches!(plan.way, Way::Own | Way::Processor) {
+                plan_cost(lang, plan)
+            } else {
+                let paid = paid(lang, plan);
+                say!(lang, "要付 {paid}", "{paid}")
+            };
             let sooner = |p: &Plan| p.wait < plan.wait && p.outlay.amount <= budget.limit.unwrap_or(0.0);
             if plans.front.iter().any(sooner) {
                 return say!(
                     lang,
-                    "有 {limit}：快得差不多又省事的是{doing}，{wait}后出结果，要付 {cost}。",
-                    "With {limit}: about the soonest, with little trouble, is to {doing}, done in {wait}, for {cost}."
+                    "{have}快得差不多又省事的是{doing}，{wait}后出结果，{cost}。",
+                    "{have}about the soonest, with little trouble, is to {doing}, done in {wait}, for {cost}."
                 );
             }
             say!(
                 lang,
-                "有 {limit}：最快的是{doing}，{wait}后出结果，要付 {cost}。",
-                "With {limit}: the soonest is to {doing}, done in {wait}, for {cost}."
+                "{have}最快的是{doing}，{wait}后出结果，{cost}。",
+                "{have}the soonest is to {doing}, done in {wait}, for {cost}."
             )
         }
         Afford::OnOwnCard(plan) => {
@@ -100,7 +111,7 @@ fn afforded(lang: Lang, project: &Project, plans: &Plans, afford: &Afford, catal
             )
         }
         Afford::TooLittle(plan) => {
-            let (doing, cost) = (plan_doing(lang, plan, catalog), money(lang, plan.outlay, plan.rough));
+            let (doing, cost) = (plan_doing(lang, plan, catalog), paid(lang, plan));
             say!(
                 lang,
                 "{limit} 不够：最少要 {cost}，{doing}。",

@@ -24,6 +24,7 @@ pub const fn warning(warning: CardWarning) -> Message {
         CardWarning::Laptop => both!("笔记本版", "Laptop variant"),
         CardWarning::Modded => both!("改装卡", "Modified card"),
         CardWarning::NoFastLink => both!("卡之间没有高速互联", "No fast link between the cards"),
+        CardWarning::UnknownLink => both!("卡间互联没查到", "The link between the cards is not known"),
         CardWarning::UnifiedMemory => both!("和系统共用内存", "Memory shared with the system"),
         CardWarning::WindowsSpills => both!("Windows 不报错，只会变慢", "Windows does not fail, it crawls"),
         CardWarning::NotForLongRuns => both!("不适合连跑几周", "Not made for weeks on end"),
@@ -61,8 +62,8 @@ pub const fn warning_detail(warning: CardWarning) -> Message {
             "Set HSA_OVERRIDE_GFX_VERSION so that it passes for a near relative: it works, without guarantee."
         ),
         CardWarning::OtherStack => both!(
-            "不是 CUDA 也不是 ROCm：FlashAttention 一类的内核多半没有，教程里的命令要改。",
-            "Neither CUDA nor ROCm: kernels such as FlashAttention are mostly missing, and tutorials need changes."
+            "不是 CUDA 也不是 ROCm：只为 CUDA 写的内核用不了，教程里的命令要改。",
+            "Neither CUDA nor ROCm: kernels written for CUDA do not run, and tutorials need changes."
         ),
         CardWarning::RecentQuantization => both!(
             "这个项目要用 bitsandbytes 的 4 bit 或 8 bit：AMD、英特尔、苹果的卡从 0.50 版起才正式支持，装新的。",
@@ -83,6 +84,10 @@ pub const fn warning_detail(warning: CardWarning) -> Message {
         CardWarning::NoFastLink => both!(
             "数据走 PCIe，分得越细越慢；能用数据并行就别切权重。",
             "Traffic goes over PCIe: the finer the split, the slower. Prefer plain data parallel."
+        ),
+        CardWarning::UnknownLink => both!(
+            "时间先按 PCIe 算，实际可能快得多：问清楚机器里怎么连。",
+            "Times are reckoned over PCIe and may be much shorter: ask how the machine joins them."
         ),
         CardWarning::UnifiedMemory => both!(
             "系统也要用，别指望全部拿来训练，速度也比独立显卡慢。",

@@ -66,16 +66,18 @@ fn against(lang: Lang, name: &str, reason: &Against, catalog: &Catalog) -> Strin
             "It fits, but the catalog has neither a rental in your currency nor a price for it."
         ),
         Against::Beaten { plan, by } => {
-            let (own, own_time) = (plan_cost(lang, plan), about_hours(lang, plan.wait));
-            let (better, cost, time) = (full(by), plan_cost(lang, by), about_hours(lang, by.wait));
+            let (own, own_time) = (plan_cost(lang, plan), waited(lang, plan));
+            let (better, cost, time) = (full(by), plan_cost(lang, by), waited(lang, by));
+            let mine = plan_card(lang, plan, catalog);
             say!(
                 lang,
-                "能跑，但又慢又贵。{name}：{own}、{own_time}；{better}：{cost}、{time}。",
-                "It would do, but is slower and dearer: {own} and {own_time}, where {better} takes {cost} and {time}."
+                "能跑，但又慢又贵。{mine}：{own}、{own_time}；{better}：{cost}、{time}。",
+                "{mine} would do, but slower and dearer: {own} and {own_time}, where {better} takes {cost} and {time}."
             )
         }
         Against::Trade { plan, than } => {
-            let (own, own_time, other) = (plan_cost(lang, plan), about_hours(lang, plan.wait), full(than));
+            let (own, own_time, other) = (plan_cost(lang, plan), waited(lang, plan), full(than));
+            let mine = plan_card(lang, plan, catalog);
             let money = plan.cost.amount / than.cost.amount.max(1e-9) - 1.0;
             let time = plan.wait / than.wait.max(1e-9) - 1.0;
             let less = |value: f64, word: Message| {
@@ -86,15 +88,15 @@ fn against(lang: Lang, name: &str, reason: &Against, catalog: &Catalog) -> Strin
             if than.cost.amount < 0.005 {
                 return say!(
                     lang,
-                    "可以：{own}、{own_time}。和不花钱的 {other}比，{time}。",
-                    "You could: {own} and {own_time}. Against {other}, which costs nothing: {time}."
+                    "可以。{mine}：{own}、{own_time}。和不花钱的 {other}比，{time}。",
+                    "You could. {mine}: {own} and {own_time}. Against {other}, which costs nothing: {time}."
                 );
             }
             let money = if money < 0.0 { less(money, both!("省", "cheaper")) } else { dearer(lang, money) };
             say!(
                 lang,
-                "可以：{own}、{own_time}。和 {other}比，{money}，{time}。",
-                "You could: {own} and {own_time}. Against {other}: {money}, {time}."
+                "可以。{mine}：{own}、{own_time}。和 {other}比，{money}，{time}。",
+                "You could. {mine}: {own} and {own_time}. Against {other}: {money}, {time}."
             )
         }
         Against::Picked(pick, plan) => {
@@ -102,6 +104,23 @@ fn against(lang: Lang, name: &str, reason: &Against, catalog: &Catalog) -> Strin
             say!(lang, "它就是“{pick}”的推荐：{way}，{cost}。", "It is the pick \"{pick}\": {way}, {cost}.")
         }
         Against::Nothing => say!(lang, "没有理由不用它。", "Nothing speaks against it."),
+    }
+}
+
+/// How long until a plan is done, and what of it is no training: setting a rented machine up, and the post.
+fn waited(lang: Lang, plan: &Plan) -> String {
+    let wait = about_hours(lang, plan.wait);
+    let (around, hours) = (plan.wait - plan.hours, about_hours(lang, plan.hours));
+    match plan.way {
+        Way::Processor | Way::Own => wait,
+        // What is small beside the run is not worth a word.
+        _ if around < plan.wait * 0.2 => wait,
+        Way::New | Way::Used => {
+            say!(lang, "{wait}（连等快递，训练只占{hours}）", "{wait} ({hours} of training, the rest delivery)")
+        }
+        Way::Rent | Way::Spot | Way::Free => {
+            say!(lang, "{wait}（连装环境，训练只占{hours}）", "{wait} ({hours} of training, the rest set-up)")
+        }
     }
 }
 
@@ -190,13 +209,9 @@ pub fn side_lines(lang: Lang, sides: &[Side], catalog: &Catalog) -> Vec<Line> {
     let tflops = |rate: Option<f64>| rate.map_or_else(none, |r| format!("{} TFLOPS", significant(r)));
     let lines = vec![
         line(both!("装得下吗", "Does it fit?"), &|s, _| match &s.choice {
-            Some(c) if c.fits && c.count == 1 => {
-                let spare = c.spare;
-                say!(lang, "装得下，余 {spare}", "fits, {spare} to spare")
-            }
             Some(c) if c.fits => {
-                let count = c.count;
-                say!(lang, "要 {count} 张", "takes {count}")
+                let (spare, each) = (c.spare, if c.count > 1 { lang.pick("每张", " each") } else { "" });
+                say!(lang, "装得下，{each}余 {spare}", "fits, {spare} to spare{each}")
             }
             Some(c) if c.tight => say!(lang, "悬", "tight"),
             Some(c) => {
@@ -237,9 +252,10 @@ pub fn side_lines(lang: Lang, sides: &[Side], catalog: &Catalog) -> Vec<Line> {
             ),
             &|_, g| tflops(g.rates.fp64),
         ),
-        line(both!("卡间高速互联", "Fast link"), &|_, g| {
-            g.nvlink_gb_s
-                .map_or_else(|| say!(lang, "没有，走 PCIe", "none: PCIe"), |n| format!("{} GB/s", plain(n.round())))
+        line(both!("卡间高速互联", "Fast link"), &|_, g| match g.nvlink_gb_s {
+            Some(n) => format!("{} GB/s", plain(n.round())),
+            None if g.link_is_unknown() => say!(lang, "没查到", "not known"),
+            None => say!(lang, "没有，走 PCIe", "none: PCIe"),
         }),
         line(both!("纠错显存 ECC", "ECC memory"), &|_, g| {
             if g.ecc { both!("有", "yes") } else { both!("没有", "no") }.text(lang).to_string()

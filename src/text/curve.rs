@@ -89,7 +89,9 @@ pub fn curve_terms(lang: Lang, r: &RentOrBuy) -> String {
     let (size, disk) = (disk(r.disk_gb), money(lang, r.disk_week, true));
     parts.push(say!(lang, "{size} 硬盘一直留着，每周 {disk}", "{size} of disk kept all the time, {disk} a week"));
     let bought = |used: bool, p: &Purchase| {
-        let (kind, paid, date) = (kind(lang, used), money(lang, p.outlay, r.rough), month(lang, r.buy_as_of));
+        let supply = r.supply.map_or(0.0, |(_, supply)| supply.amount);
+        let price = Money { amount: p.outlay.amount - supply, ..p.outlay };
+        let (kind, paid, date) = (kind(lang, used), money(lang, price, r.rough), month(lang, r.buy_as_of));
         let date = if r.buy_as_of.is_empty() {
             String::new()
         } else {
@@ -105,7 +107,14 @@ pub fn curve_terms(lang: Lang, r: &RentOrBuy) -> String {
     }));
     parts.extend(r.supply.map(|(watts, price)| {
         let (watts, price) = (plain(watts.round()), money(lang, price, true));
-        say!(lang, "要换 {watts} W 电源，{price}（已算进去）", "a power supply of {watts} W, {price}, counted in")
+        let sums: Vec<String> =
+            [&r.new, &r.used].into_iter().flatten().map(|p| money(lang, p.outlay, r.rough)).collect();
+        let sums = sums.join(lang.pick("、", ", "));
+        say!(
+            lang,
+            "还要换 {watts} W 电源 {price}，合计 {sums}",
+            "and a power supply of {watts} W for {price}: {sums} together"
+        )
     }));
     let parts = parts.join(lang.pick("，", "; "));
     say!(

@@ -3,7 +3,7 @@
 use super::numbers::{counted, money, percent, plain, whole};
 use super::{Lang, Message, both, choice, say};
 use crate::advise::{Advice, Fix, FixKind, QualityRisk};
-use crate::project::{Choice, Field, Framework};
+use crate::project::{Choice, Field, Framework, Sharding};
 use crate::units::{Bytes, Money};
 
 /// What a fix is called, as something to do.
@@ -222,6 +222,10 @@ pub const fn fix_detail(kind: FixKind) -> Message {
         FixKind::MoreCards { .. } => both!(
             "几张卡一起分担。这不是设置，要花钱：先租来试。",
             "The cards share the load. No setting but money: rent before you buy."
+        ),
+        FixKind::Way { sharding: Sharding::Zero3Offload } => both!(
+            "权重平时放在内存里，用到哪层搬哪层（FSDP 或 ZeRO-3 offload）：很慢，但装得下。",
+            "The weights wait in main memory and come layer by layer (FSDP or ZeRO-3 offload): slow, but it fits."
         ),
         FixKind::Sharding | FixKind::Way { .. } => {
             both!(

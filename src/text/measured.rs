@@ -102,7 +102,10 @@ pub fn near_run(lang: Lang, near: &NearRun, catalog: &Catalog) -> String {
         let frames = run.frames;
         said.push(say!(lang, "{frames} 帧", "{frames} frames"));
     }
-    if !near.same_checkpointing {
+    if matches!(run.checkpointing, "pairs" | "selective" | "offload") {
+        let kind = choice(lang, Field::Checkpointing, run.checkpointing);
+        said.push(say!(lang, "检查点：{kind}", "checkpointing: {kind}"));
+    } else if !near.same_checkpointing {
         let off = run.checkpointing == "off";
         let word =
             if off { both!("没开检查点", "no checkpointing") } else { both!("开了检查点", "checkpointing") };

@@ -17,7 +17,7 @@ pub const fn part(part: Part) -> Message {
         Part::Activations => both!("激活", "Activations"),
         Part::Logits => both!("logits 和损失", "Logits and loss"),
         Part::Temporaries => both!("临时空间", "Scratch"),
-        Part::Overhead => both!("CUDA 和零碎", "CUDA and slack"),
+        Part::Overhead => both!("环境和零碎", "Runtime and slack"),
     }
 }
 
@@ -52,8 +52,8 @@ pub const fn part_detail(part: Part) -> Message {
         Part::Temporaries => both!("算完就扔的缓冲区。", "Buffers that are thrown away at once."),
         Part::Overhead => {
             both!(
-                "CUDA 环境、库的工作区和分配器的零头，几乎躲不掉。",
-                "CUDA's context, library workspaces and the allocator's slack; hard to avoid."
+                "PyTorch 自己的环境（显卡上是 CUDA）、库的工作区和分配器的零头，几乎躲不掉。",
+                "PyTorch's own runtime (CUDA on a card), library workspaces and the allocator's slack; hard to avoid."
             )
         }
     }
@@ -88,6 +88,16 @@ fn when(moment: Moment) -> Message {
 /// The reason for the peak in two sentences: when it is and what is largest then, and why that is so large.
 pub fn why(lang: Lang, project: &Project, memory: &MemoryEstimate, catalog: &Catalog) -> String {
     let total = memory.card.0.max(1) as f64;
+    let outside = memory.part(Part::Overhead);
+    if outside.0 as f64 > total * 0.5 {
+        let (name, share) = (named(lang, Part::Overhead), percent(outside.0 as f64 / total));
+        let detail = part_detail(Part::Overhead).text(lang);
+        return say!(
+            lang,
+            "大头不是模型，是{name}：{outside}（{share}）。{detail}",
+            "The larger part is not the model but {name}: {outside} ({share}). {detail}"
+        );
+    }
     let mut parts: Vec<(Part, Bytes)> =
         Part::ALL.into_iter().filter(|p| *p != Part::Overhead).map(|p| (p, memory.part(p))).collect();
     sort(&mut parts, |(_, a), (_, b)| b.cmp(a));
@@ -251,8 +261,8 @@ pub fn timeline_summary(lang: Lang, memory: &MemoryEstimate) -> String {
     let (card, rest) = (memory.card, memory.card - peak);
     let beside = say!(
         lang,
-        "曲线里没有 CUDA 和零碎的 {rest}，加上就是 {card}。",
-        " CUDA and slack, {rest}, are not in the curve: with them it is {card}."
+        "曲线里没有环境和零碎的 {rest}，加上就是 {card}。",
+        " Runtime and slack, {rest}, are not in the curve: with them it is {card}."
     );
     curve + &beside
 }

@@ -2,7 +2,7 @@
 
 use super::names::{between, provider};
 use super::numbers::{about_hours, hours, money, month, percent};
-use super::offers::{abroad, billed, disk};
+use super::offers::{abroad, billed, disk, paid};
 use super::{Lang, Message, both, say};
 use crate::advise::{LeftOut, Pick, Plan, Plans, StepUp, Way};
 use crate::catalog::Catalog;
@@ -101,8 +101,7 @@ pub fn plan_detail(lang: Lang, plan: &Plan) -> String {
             )
         }
         Way::New | Way::Used => {
-            let (paid, worth) =
-                (money(lang, plan.outlay, plan.rough), plan.worth.map(|w| money(lang, w, true)).unwrap_or_default());
+            let (paid, worth) = (paid(lang, plan), plan.worth.map(|w| money(lang, w, true)).unwrap_or_default());
             say!(
                 lang,
                 "先付 {paid}，一年后还值 {worth}{date}",
@@ -125,6 +124,7 @@ pub fn pick_reason(lang: Lang, pick: Pick, plan: &Plan, plans: &Plans, catalog: 
             Way::Free => {
                 say!(lang, "没有比免费更省的：{wait}后出结果。", "Nothing is cheaper than free: done in {wait}.")
             }
+            Way::Own if plans.changed => super::beside::changed(lang, &wait),
             Way::Processor | Way::Own => {
                 say!(lang, "用手头的，什么都不用买，{wait}后出结果。", "What you have does it, done in {wait}.")
             }
@@ -147,6 +147,9 @@ pub fn pick_reason(lang: Lang, pick: Pick, plan: &Plan, plans: &Plans, catalog: 
     };
     let more = Money { amount: (plan.cost.amount - before.cost.amount).max(0.0), currency: plan.cost.currency };
     let (more, saved) = (money(lang, more, plan.rough), hours(lang, (before.wait - plan.wait).max(0.0)));
+    if plan.way == Way::Own && plans.changed {
+        return super::beside::changed(lang, &wait);
+    }
     match pick {
         Pick::Fastest => {
             say!(lang, "再多花 {more}，早 {saved}，{wait}后出结果。", "{more} more buys {saved}: done in {wait}.")

@@ -1,8 +1,8 @@
 //! Words about an offer: its disk, the account that it takes, what a pick among them is called.
 
-use super::numbers::plain;
-use super::{Lang, Message, both};
-use crate::advise::{Billed, Pick, Plans};
+use super::numbers::{money, plain};
+use super::{Lang, Message, both, say};
+use crate::advise::{Billed, Pick, Plan, Plans};
 use crate::units::Currency;
 
 /// A size of a disk: `100 GB`, `2.7 TB`.
@@ -28,6 +28,24 @@ pub(super) fn abroad(lang: Lang, converted: bool, currency: Currency) -> &'stati
         _ if !converted => "",
         Currency::Cny => both!("，要境外账号、用外币付", ", with an account and money from abroad").text(lang),
         Currency::Usd => both!("，要境内账号、用人民币付", ", with an account in China, paid in yuan").text(lang),
+    }
+}
+
+/// What has to be at hand for a plan; of a bought card with its price at the shop, where more than that is paid.
+pub(super) fn paid(lang: Lang, plan: &Plan) -> String {
+    /// Below this share the rest is not worth a word.
+    const A_WORD: f64 = 1.01;
+    let all = money(lang, plan.outlay, plan.rough);
+    match plan.price.filter(|price| plan.outlay.amount > price.amount * A_WORD) {
+        Some(price) => {
+            let card = money(lang, price, plan.rough);
+            say!(
+                lang,
+                "{all}（卡 {card}，其余是电源和电费）",
+                "{all} ({card} for the card, the rest for a supply and power)"
+            )
+        }
+        None => all,
     }
 }
 

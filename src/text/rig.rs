@@ -3,6 +3,7 @@
 use super::numbers::{money, plain, whole};
 use super::{Lang, Message, both, say};
 use crate::advise::rig::{Case, Check, Circuit, Cooling, Noise, NotAtHome, Platform, Rig};
+use crate::catalog::Catalog;
 use crate::units::Money;
 
 /// The fold.
@@ -258,6 +259,23 @@ pub const fn not_at_home(why: NotAtHome) -> Message {
         NotAtHome::TooMany => both!(
             "四张以上要机柜、专线和单独的房间，家里放不下：租。",
             "More than four cards want a rack, circuits and a room of their own, which no home has. Rent."
+        ),
+    }
+}
+
+/// Nothing to build: the least that runs the project stands in no home.
+pub fn cluster(lang: Lang, least: Option<(&str, u32)>, catalog: &Catalog) -> String {
+    let named = least.and_then(|(gpu, count)| Some((super::card_called(lang, catalog.gpu(gpu)?), count)));
+    match named {
+        Some((card, count)) => say!(
+            lang,
+            "这个项目最少也要 {card} × {count}，那是机房里的事，自己装不了：租。",
+            "This project takes {card} x {count} at the least. That stands in a data center, not at home: rent."
+        ),
+        None => say!(
+            lang,
+            "照现在的设置没有哪种机器装得下，先按上面的办法改小。",
+            "No machine holds it as it is set: make it smaller first, as advised above."
         ),
     }
 }

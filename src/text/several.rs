@@ -4,7 +4,7 @@ use super::numbers::{about, before_word, money, percent, plain, whole};
 use super::{Lang, Message, both, choices::choice, say};
 use crate::advise::plan::{Choice, Instead, Plan, Reason, samples_per_step};
 use crate::advise::pretraining::PreTraining;
-use crate::advise::several::{Several, Sharing, Smaller};
+use crate::advise::several::{NoPlan, Several, Sharing, Smaller};
 use crate::catalog::Gpu;
 use crate::project::Field;
 use crate::units::{Money, significant};
@@ -37,11 +37,23 @@ pub const LOOK_AT: Message = both!("看几张", "Look at");
 pub const IN_USE: Message = both!("现在这样", "as set");
 /// The best plan.
 pub const PLAN: Message = both!("最快的分法", "The fastest plan");
-/// Nothing fits.
-pub const NO_PLAN: Message = both!(
-    "这么多张怎么分都装不下：多加几张，或者换显存更大的卡。",
-    "On so many cards no plan fits: take more of them, or cards with more memory."
-);
+/// Nothing fits for sure.
+pub const fn no_plan(why: NoPlan) -> Message {
+    match why {
+        NoPlan::TooLarge => both!(
+            "这么多张怎么分都装不下：多加几张，或者换显存更大的卡。",
+            "On so many cards no plan fits: take more of them, or cards with more memory."
+        ),
+        NoPlan::Copies => both!(
+            "每张卡都要放一整份，多加几张没用：先改小，或者换显存更大的卡。",
+            "Every card holds all of it, so that more of them change nothing: make it smaller, or take cards with more memory."
+        ),
+        NoPlan::Tight => both!(
+            "没有一种稳装得下，表里标“悬”的要碰运气：先改小一点再排。",
+            "None fits for sure, and what the table calls tight is a gamble: make it a little smaller first."
+        ),
+    }
+}
 /// How the person's cards are joined and cut.
 pub const JOINED: Message = both!("怎么连，怎么切", "How they are joined and cut");
 /// Those settings are about cards that are owned.
@@ -79,6 +91,11 @@ pub fn lead(lang: Lang, several: &Several, gpu: &Gpu, copies: Option<&str>) -> S
                 )
             }
         },
+        (_, Some(library)) if several.no_plan() == NoPlan::Tight => say!(
+            lang,
+            "{library} 只会每张卡放一整份：再多卡每张也一样悬，先按上面的办法改小。",
+            " {library} only knows full copies: with more cards each is as tight. Make it smaller first, as advised above."
+        ),
         (_, Some(library)) => say!(
             lang,
             "{library} 只会每张卡放一整份：再多卡也装不下，先按上面的办法改小。",
@@ -86,22 +103,34 @@ pub fn lead(lang: Lang, several: &Several, gpu: &Gpu, copies: Option<&str>) -> S
         ),
         (Some(least), None) => match (whole(least), as_it_is) {
             (least, Some(n)) if n == least => say!(lang, "{n} 张装得下。", " It takes {n}."),
-            (least, Some(n)) => say!(
+            (least, n) => {
+                let change = smaller(lang, several.smallest_with.unwrap_or(Smaller::Both));
+                match n {
+                    Some(n) => say!(
+                        lang,
+                        "照现在的设置要 {n} 张；{change}，{least} 张就装得下。",
+                        " As it is, it takes {n}; with {change}, {least} will do."
+                    ),
+                    None => say!(
+                        lang,
+                        "{change}，最少 {least} 张装得下。",
+                        " With {change}, it takes {least} at the least."
+                    ),
+                }
+            }
+        },
+        (None, None) => match several.planned.map(whole) {
+            Some(least) => say!(
                 lang,
-                "照现在的设置要 {n} 张；批大小减到 1、打开检查点，{least} 张就装得下。",
-                " As it is, it takes {n}; with the batch down to 1 and checkpointing on, {least} will do."
+                "照现在的分法，一台机器装不下；把模型切开、批大小 1、检查点全开，最少 {least} 张。",
+                " As it is shared, one machine does not hold it; with the model cut, a batch of 1 and checkpointing on, it takes {least} at the least."
             ),
-            (least, None) => say!(
+            None => say!(
                 lang,
-                "批大小减到 1、打开检查点，最少 {least} 张装得下。",
-                " With the batch down to 1 and checkpointing on, it takes {least} at the least."
+                "加到 4,096 张也装不下：最大的一层就超过了一张卡。",
+                " Not even 4,096 are enough: its largest layer is too much for a card."
             ),
         },
-        (None, None) => say!(
-            lang,
-            "加到 4,096 张也装不下：最大的一层就超过了一张卡。",
-            " Not even 4,096 are enough: its largest layer is too much for a card."
-        ),
     };
     one + &rest
 }
@@ -269,9 +298,13 @@ pub fn cluster(
     found: &Plan,
     price: Option<(Money, &'static str, &str)>,
     published: f64,
+    gpu: Option<&Gpu>,
 ) -> [String; 8] {
     let card = found.memory.card;
     let band = super::numbers::band(found.memory.band);
+    // Large runs are tuned to fill their cards: that is told.
+    let tight = gpu.is_some_and(|gpu| card.scale(1.0 + found.memory.band) > gpu.usable);
+    let tight = if tight { both!("，悬", ", tight") } else { both!("", "") }.text(lang);
     let days = super::numbers::about_hours(lang, run.days * 24.0);
     let hours = before_word(lang, &about(lang, run.gpu_hours));
     let hours = say!(lang, "{hours}GPU 小时", "{hours}").trim_end().to_string();
@@ -297,7 +330,7 @@ pub fn cluster(
     [
         plan(lang, found),
         step(lang, run.tokens_per_step, published),
-        say!(lang, "{card}（{band}）", "{card} ({band})"),
+        say!(lang, "{card}（{band}{tight}）", "{card} ({band}{tight})"),
         days,
         hours,
         cost,

@@ -2,8 +2,8 @@
 
 use super::next::{Action, Next, card_name, named_all};
 use super::numbers::{about_hours, hours, money};
-use super::{Lang, say};
-use crate::advise::{Advice, CardChoice, Pick};
+use super::{Lang, both, say};
+use crate::advise::{Advice, CardChoice, Pick, QualityRisk};
 use crate::catalog::Catalog;
 use crate::project::Project;
 
@@ -12,10 +12,15 @@ pub(super) fn sooner(lang: Lang, advice: &Advice, run: f64) -> Option<Next> {
     let plan = advice.sooner.as_ref()?;
     let names = named_all(lang, &plan.fixes).join(lang.pick("，", "; "));
     let (now, then) = (hours(lang, run), about_hours(lang, run * plan.slower?));
+    let slight = if plan.risk == QualityRisk::None {
+        ""
+    } else {
+        both!("，效果几乎不变", ", with hardly a difference in the result").text(lang)
+    };
     let sentence = say!(
         lang,
-        "先别急着跑：照现在要 {now}，大半在等卡与卡之间传数据。{names}，{then}就跑完。",
-        "Not yet: as it is it takes {now}, most of it waiting for other cards. With this, {then}: {names}."
+        "先别急着跑：照现在要 {now}，大半在等卡与卡之间传数据。{names}，{then}就跑完{slight}。",
+        "Not yet: as it is it takes {now}, most of it waiting for other cards. With this, {then}: {names}{slight}."
     );
     Some(Next { sentence, action: Action::Sooner })
 }
@@ -59,4 +64,20 @@ pub(super) fn faster(lang: Lang, advice: &Advice, run: f64, catalog: &Catalog) -
     let rent = choice.rent?;
     let price = money(lang, rent.run?, rent.rough);
     Some((card_name(lang, choice, catalog), about_hours(lang, choice.time?.run.hours()), price))
+}
+
+/// Several machines, each card of which computes a language model whole.
+pub(super) fn whole_on_a_cluster(project: &Project, catalog: &Catalog) -> bool {
+    let hardware = &project.hardware;
+    let many = hardware.count > crate::estimate::CARDS_PER_MACHINE && !hardware.parallel.cuts();
+    many && !project.method.is_adapter() && project.language(catalog).is_some()
+}
+
+/// What to do about that.
+pub(super) fn whole_run(lang: Lang, long: &str) -> String {
+    say!(
+        lang,
+        "装得下，但这么分要跑 {long}。这么多卡，模型也要切开：先用上下面“几张卡一起训练”里最快的分法，再看时间和花费。",
+        "It fits, but shared like this it takes {long}. On so many cards the model is cut too: first apply the fastest plan under \"Several cards at once\" below, then look at time and cost."
+    )
 }

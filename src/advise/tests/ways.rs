@@ -1,11 +1,11 @@
 //! Ways to get a run done, weighed: by counting, on plans thrown with dice.
 
-use super::super::beside::{nearly, purchase};
+use super::super::beside::{nearly, purchases};
 use super::super::picks::{front, picks};
 use super::super::plans::{Afford, Plan, Way, afford, step_up};
 use super::super::{Billed, Pick};
 use crate::catalog::Catalog;
-use crate::units::Money;
+use crate::units::{Bytes, Money};
 
 fn plan(way: Way, gpu: &'static str, count: u32, cost: f64, wait: f64) -> Plan {
     Plan {
@@ -23,6 +23,7 @@ fn plan(way: Way, gpu: &'static str, count: u32, cost: f64, wait: f64) -> Plan {
         abroad: false,
         disk_gb: 0.0,
         billed: Billed::AsSaid,
+        price: None,
     }
 }
 
@@ -218,12 +219,26 @@ fn what_to_buy_and_what_is_nearly_as_good() {
     let all = [new(2, 20.0, 1.0), new(1, 30.0, 5.0), new(1, 10.0, 5.0), new(1, 1.0, 9.0), new(1, 60.0, 2.0)];
     let rented = plan(Way::Rent, "rtx-4090", 1, 1.0, 1.0);
     let among: Vec<Plan> = all.iter().copied().chain([rented]).collect();
-    assert_eq!(purchase(&among, 50.0), Some(all[2]));
-    assert_eq!(purchase(&among, 60.0), Some(all[4]));
-    assert_eq!(purchase(&all[..1], 50.0), Some(all[0]));
-    assert_eq!(purchase(&all, 0.5), None);
-    assert_eq!(purchase(&[rented], 50.0), None);
-    assert_eq!(purchase(&[Plan { way: Way::Used, ..all[1] }], 50.0).map(|p| p.way), Some(Way::Used));
+    let catalog = Catalog::bundled();
+    let bought = |all: &[Plan], limit: f64, own: Option<f64>| {
+        let found = purchases(all, limit, own.map(|hours| (Bytes::from_gib(24.0), hours)), &catalog);
+        (found.first, found.quicker, found.keep_own)
+    };
+    // As much memory for the least, and the soonest beside it; what takes three times as long is no choice.
+    assert_eq!(bought(&among, 50.0, None), (Some(all[3]), Some(all[2]), false));
+    assert_eq!(bought(&among, 60.0, None), (Some(all[2]), Some(all[4]), false));
+    assert_eq!(bought(&all[..1], 50.0, None), (Some(all[0]), None, false));
+    assert_eq!(bought(&all, 0.5, None), (None, None, false));
+    assert_eq!(bought(&[rented], 50.0, None), (None, None, false));
+    let used = bought(&[Plan { way: Way::Used, ..all[1] }], 50.0, None);
+    assert_eq!(used.0.map(|p| p.way), Some(Way::Used));
+    // More memory comes before speed.
+    let roomy = Plan { gpu: "rtx-5090", hours: 6.0, ..new(1, 40.0, 6.0) };
+    assert_eq!(bought(&[roomy, all[2]], 50.0, None), (Some(roomy), Some(all[2]), false));
+    // Nobody buys what is slower than what is there, unless it holds more.
+    assert_eq!(bought(&all, 60.0, Some(0.5)), (None, None, true));
+    assert_eq!(bought(&[roomy, all[2]], 60.0, Some(0.5)), (None, None, true));
+    assert_eq!(bought(&[roomy, all[1]], 60.0, Some(5.5)), (Some(roomy), None, false));
 
     let rent = |cost, wait| plan(Way::Rent, "rtx-4090", 1, cost, wait);
     let soonest = rent(20.0, 10.0);

@@ -74,12 +74,14 @@ pub(super) fn Sides() -> AnyView {
             a.as_ref().map(|a| page.project.with(|p| side_by_side(p, &ids, a, page.catalog))).unwrap_or_default()
         });
         let several = sides.len() > 2;
+        let any = sides.iter().any(|side| side.count > 1);
         let heads: Vec<AnyView> = sides
             .iter()
             .enumerate()
             .map(|(at, side)| {
                 let name = page.catalog.gpu(side.gpu);
                 let name = name.map_or_else(|| side.gpu.to_string(), |g| text::card_called(lang, g));
+                let name = if any { format!("{name} × {}", side.count) } else { name };
                 let label = format!("{} {name}", labels::SIDES_REMOVE.text(lang));
                 let button = several.then(|| {
                     view! {

@@ -3,6 +3,7 @@
 use super::{card, laid_out, paused};
 use crate::advise::plan::{MOST_CARDS, Plan};
 use crate::advise::pretraining::{gpu_hour, pretraining, published_batch, tokens, usual_plan};
+use crate::advise::several::NoPlan;
 use crate::app::fold::fold;
 use crate::app::live::{click, part, when, words};
 use crate::app::page::{Page, page};
@@ -58,7 +59,7 @@ pub(super) fn Cluster() -> AnyView {
         let tokens = number(&tokens_shown.get(), MOST_TOKENS);
         found.with(|f| match (f, tokens) {
             (Some(Some(found)), Some(tokens)) => drawn(page, lang, found, tokens),
-            (Some(None), _) => view! { <p>{say::NO_PLAN.text(lang)}</p> }.into_any(),
+            (Some(None), _) => view! { <p>{say::no_plan(NoPlan::TooLarge).text(lang)}</p> }.into_any(),
             _ => ().into_any(),
         })
     });
@@ -112,7 +113,7 @@ fn drawn(page: Page, lang: Lang, found: &Plan, tokens: f64) -> AnyView {
     let price = card(p, page.catalog).and_then(|gpu| gpu_hour(p, gpu, page.catalog));
     let run = pretraining(found, tokens, price.map_or(0.0, |(hour, _)| hour.amount));
     let price = price.map(|(hour, rent)| (hour, rent.provider, rent.as_of));
-    let values = say::cluster(lang, &run, found, price, published_batch(p, page.catalog));
+    let values = say::cluster(lang, &run, found, price, published_batch(p, page.catalog), card(p, page.catalog));
     let rows: Vec<AnyView> = say::CLUSTER_LINES
         .iter()
         .zip(values)

@@ -3,6 +3,7 @@
 use super::ways::looked_at;
 use super::{card, laid_out};
 use crate::advise::plan::{Plan, safe_plan, samples_per_step};
+use crate::advise::several::{NoPlan, several};
 use crate::app::field::FieldRow;
 use crate::app::live::{click, part, when};
 use crate::app::page::Page;
@@ -19,7 +20,9 @@ pub(super) fn plan(page: Page, project: RwSignal<Option<Project>>, asked: RwSign
             let (gpu, count) = (card(p, page.catalog)?, looked_at(p, asked));
             // Every card sees a sample at the least.
             let samples = samples_per_step(p).max(u64::from(count));
-            Some(safe_plan(p, gpu, count, samples, page.catalog))
+            Some(safe_plan(p, gpu, count, samples, page.catalog).ok_or_else(|| {
+                several(p, gpu, count, page.catalog).map_or(NoPlan::TooLarge, |several| several.no_plan())
+            }))
         })
     });
     let body = part(move || {
@@ -27,8 +30,8 @@ pub(super) fn plan(page: Page, project: RwSignal<Option<Project>>, asked: RwSign
         found.with(|f| {
             let Some(found) = f else { return ().into_any() };
             match found {
-                Some(found) => drawn(page, lang, found),
-                None => view! { <p>{say::NO_PLAN.text(lang)}</p> }.into_any(),
+                Ok(found) => drawn(page, lang, found),
+                Err(why) => view! { <p>{say::no_plan(*why).text(lang)}</p> }.into_any(),
             }
         })
     });

@@ -81,22 +81,33 @@ pub(super) fn ring(gpu: &Gpu, count: u32, wires: Wires, per_machine: u32) -> f64
         Interconnect::Auto | Interconnect::NvLink | Interconnect::Pcie16 => 16.0,
     };
     let inside = match gpu.nvlink_gb_s {
-        Some(nvlink) if is_fast(gpu, count, wires) => nvlink / 2.0 * 1e9 * NVLINK_SHARE,
+        Some(nvlink) if is_fast(gpu, count, wires) => nvlink / 2.0 * 1e9 * NVLINK_SHARE * reached(gpu, count),
         _ => slot(gpu, lanes) * if peer_to_peer(gpu) { PCIE_SHARE } else { HOST_SHARE },
     };
     if count <= per_machine { inside } else { inside.min(network(gpu, wires, per_machine)) }
+}
+
+/// Share of a card's links that `count` cards use among themselves. Without a switch each link ends at one neighbour, so
+/// that fewer than all eight leave some idle: seven links of MI300X (128 GB/s each), 910B (56 GB/s) and Gaudi. NVIDIA's
+/// fabrics have switches, and so has Atlas 800T A3, whose links stand for 784 GB/s to any other.
+fn reached(gpu: &Gpu, count: u32) -> f64 {
+    const NEIGHBOURS: u32 = CARDS_PER_MACHINE - 1;
+    let switched =
+        gpu.vendor == Vendor::Nvidia || gpu.nvlink_gb_s.is_some_and(|g| gpu.vendor == Vendor::Huawei && g > 700.0);
+    let used = if switched { NEIGHBOURS } else { count.saturating_sub(1).clamp(1, NEIGHBOURS) };
+    f64::from(used) / f64::from(NEIGHBOURS)
 }
 
 /// Share of a network's rate that is left for the data.
 const NETWORK_SHARE: f64 = 0.85;
 
 /// Rate between machines, all network cards of one machine together, bytes/s. Usual builds: one 400 Gb/s card for each
-/// H100 or MI300, one 200 Gb/s card for each A100, 100 Gb/s for the machine elsewhere.
+/// H100 or MI300, one 200 Gb/s card for each A100 (and each 910B, of its own), 100 Gb/s for the machine elsewhere.
 fn network(gpu: &Gpu, wires: Wires, per_machine: u32) -> f64 {
     let cards = f64::from(per_machine.max(1));
     let gb_s = match wires.network {
         Network::Auto if has_fabric(gpu) => {
-            let each = if gpu.nvlink_gb_s.unwrap_or(0.0) >= 800.0 { 50.0 } else { 25.0 };
+            let each = if gpu.nvlink_gb_s.unwrap_or(0.0) >= 750.0 { 50.0 } else { 25.0 };
             each * f64::from(CARDS_PER_MACHINE)
         }
         Network::Auto if gpu.family == GpuFamily::Datacenter => 25.0,
