@@ -370,7 +370,7 @@ fn choice(gpu: &'static str, count: u32, per_hour: f64, hours: f64) -> Ranked {
         time: Some(time),
         rent: Some(rent),
         buy: None,
-        fp16_instead: false,
+        instead_of_bf16: None,
         overpriced: false,
         pick: None,
         short_list: false,

@@ -273,7 +273,7 @@ fn a_choice_is_worked_out_to_the_cent() {
             time: Some(time),
             rent: Some(rent),
             buy: buy(gpu, count, &terms),
-            fp16_instead: false,
+            instead_of_bf16: None,
             overpriced: false,
             pick: None,
             short_list: false,
