@@ -7,8 +7,9 @@
 //! trying every combination.
 
 use super::engine::{Memo, Need};
-use super::knobs::{Course, Knob, LEVELS, Subject, apply, risk};
+use super::knobs::{Course, Knob, LEVELS, apply, risk};
 use super::search::mildest;
+use super::subject::Subject;
 use super::{FixKind, QualityRisk};
 use crate::catalog::Gpu;
 use crate::project::Project;

@@ -33,6 +33,7 @@ mod search;
 pub mod several;
 mod smaller;
 mod sooner;
+mod subject;
 mod terms;
 mod verdict;
 mod warnings;

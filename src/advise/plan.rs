@@ -110,6 +110,8 @@ pub struct Plan {
     pub memory: MemoryEstimate,
     /// Time on all cards.
     pub time: TimeEstimate,
+    /// It fits in the middle of the error band, but not at the upper end.
+    pub tight: bool,
     /// Why.
     pub reasons: Vec<Reason>,
 }
@@ -360,5 +362,6 @@ fn layouts(project: &Project, language: Option<&LanguageModel>, gpu: &Gpu, count
 fn estimated(project: Project, gpu: &Gpu, catalog: &Catalog, walks: &Walks) -> Option<Plan> {
     let memory = estimate::memory_among(&project, Some(gpu), catalog, walks).ok()?;
     let time = estimate::time(&project, gpu, project.hardware.count, catalog).ok()?;
-    Some(Plan { project, memory, time, reasons: Vec::new() })
+    let tight = memory.card.scale(1.0 + memory.band) > gpu.usable;
+    Some(Plan { project, memory, time, tight, reasons: Vec::new() })
 }

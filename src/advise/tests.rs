@@ -8,8 +8,9 @@ mod ways;
 
 use super::engine::{Engine, Memo, Need};
 use super::fixes::Bench;
-use super::knobs::{LEVELS, Subject, apply, knobs};
+use super::knobs::{LEVELS, apply, knobs};
 use super::money::Offers;
+use super::subject::Subject;
 use super::terms::Terms;
 use super::{FixKind, Verdict, verdict};
 use crate::catalog::{Catalog, Domain, Gpu};
@@ -149,6 +150,7 @@ const SUBJECT: Subject = Subject {
     tunes: false,
     made_for: 0,
     in_four_bit: false,
+    batch_norm: false,
 };
 
 /// All settings of all knobs up to a level.

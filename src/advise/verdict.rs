@@ -5,6 +5,7 @@ use super::{OutOfMemory, Verdict};
 use crate::catalog::Catalog;
 use crate::estimate::{MemoryEstimate, Moment, Part};
 use crate::project::{LossKernel, Project};
+use crate::step::allocation;
 use crate::units::Bytes;
 
 /// Longest run on a processor that a person would wait for.
@@ -43,9 +44,12 @@ pub(super) fn out_of_memory(
     let sizes = Sizes::of(project, catalog);
     let loading = memory.part(Part::Weights) > budget;
     let tried = if loading { sizes.matrix(memory) } else { sizes.largest(project, memory) };
-    let tried = tried.clamp(Bytes(512), memory.allocated.max(Bytes(512))).round_up(512);
+    // The message names the segment that the allocator asks the driver for.
+    let tried = Bytes(allocation(tried.min(memory.allocated).0));
     let before_peak = memory.allocated - tried;
-    let allocated = if before_peak <= budget && !loading { before_peak } else { budget - Bytes(tried.0 / 2) };
+    // On the way there, pieces of this size have filled what they can.
+    let filled = Bytes(budget.0 - budget.0 % tried.0);
+    let allocated = if before_peak <= budget && !loading { before_peak } else { filled };
     let slack = (memory.reserved - memory.allocated).scale(allocated.0 as f64 / memory.allocated.0.max(1) as f64);
     let reserved_unused = slack.min(Bytes((budget - allocated).0 / 2));
     let free = budget - allocated - reserved_unused;

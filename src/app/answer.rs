@@ -2,7 +2,7 @@
 
 use super::bar::MemoryBar;
 use super::fixes::Fixes;
-use super::live::{click, part, when, words};
+use super::live::{click, focus, part, when, words};
 use super::measured::Measured;
 use super::moves::Moves;
 use super::page::{Page, page};
@@ -78,6 +78,8 @@ fn NextStep() -> AnyView {
             let plan = page.advice.with_untracked(|a| a.as_ref().ok().and_then(|a| plan_of(a, &action).cloned()));
             if let Some(plan) = plan {
                 page.apply_fix(plan.fixes, plan.project);
+                // The button goes: the way back is what a second key should find.
+                focus("[data-testid=undo]");
             }
         }
     };

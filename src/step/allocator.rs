@@ -14,6 +14,11 @@ const MIN_LARGE: u64 = 10 << 20;
 const ROUND_LARGE: u64 = 2 << 20;
 const NONE: u32 = u32::MAX;
 
+/// What the driver is asked for, bytes, where a tensor of this size finds no room in what is held already.
+pub const fn allocation(size: u64) -> u64 {
+    if size <= SMALL { SMALL_SEGMENT } else { segment(size) }
+}
+
 /// What is asked of the card for a large block.
 const fn segment(size: u64) -> u64 {
     if size < MIN_LARGE { LARGE_SEGMENT } else { size.div_ceil(ROUND_LARGE) * ROUND_LARGE }

@@ -11,7 +11,7 @@ mod run;
 pub use crate::network::{
     AttentionKernel, Code, Dtype, Loss, Quantization, Shards, Stage, StepConfig, StepImpl, Task, Trained, Way,
 };
-pub use allocator::Allocator;
+pub use allocator::{Allocator, allocation};
 pub use divided::divided_step;
 pub use reserve::{Held, first_steps, least, least_among, steady_step};
 pub use run::*;

@@ -132,6 +132,14 @@ fn reason(lang: Lang, part: Part, project: &Project, memory: &MemoryEstimate, ca
         Part::Weights => {
             let frozen = project.method.is_adapter();
             if model.and_then(|m| m.language()).is_some_and(|m| leaves_experts(project, m)) {
+                // More than three bytes a weight: the preparation for k bits makes fp32 of what was not packed.
+                if model.is_some_and(|m| memory.part(part).0 as f64 > 3.0 * m.params as f64) {
+                    return say!(
+                        lang,
+                        "这个框架现在的版本压不了混合专家里的专家层，训练前的 k-bit 准备还把它们转成 32 位：跳过这一步省一半。Unsloth、Axolotl 能压。",
+                        "This library cannot pack a mixture's experts at present, and its k-bit preparation makes 32 bit of them: without that step half of it goes. Unsloth and Axolotl can pack them."
+                    );
+                }
                 return say!(
                     lang,
                     "这个框架现在的版本压不了混合专家里的专家层：底座大半还是 16 位。Unsloth、Axolotl 能压。",

@@ -145,7 +145,9 @@ fn fits(lang: Lang, project: &Project, advice: &Advice, catalog: &Catalog) -> Ne
             ),
         });
     }
-    if let Some(next) = run.filter(|_| project.objective != Objective::Sampled).and_then(|h| sooner(lang, advice, h)) {
+    if let Some(next) =
+        run.filter(|_| project.objective != Objective::Sampled).and_then(|h| sooner(lang, project, advice, h))
+    {
         return next;
     }
     if let Some(run) = run.filter(|h| *h > LONG_HOURS) {

@@ -206,6 +206,7 @@ pub fn plan_figures(lang: Lang, plan: &Plan) -> String {
     let (card, host) = (plan.memory.card, plan.memory.host);
     let time = super::numbers::about_hours(lang, plan.time.run.hours());
     let (mfu, waiting) = (percent(plan.time.mfu), percent(plan.time.between.0 / plan.time.step.0));
+    let card = if plan.tight { say!(lang, "{card}，悬", "{card}, tight") } else { card.to_string() };
     say!(
         lang,
         "每张卡 {card}，每台内存 {host}；跑完{time}，用到峰值算力的 {mfu}，{waiting} 的时间在等数据。",

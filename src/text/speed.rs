@@ -5,10 +5,21 @@ use super::numbers::{about_hours, hours, money};
 use super::{Lang, both, say};
 use crate::advise::{Advice, CardChoice, Pick, QualityRisk};
 use crate::catalog::Catalog;
+use crate::estimate::{Bottleneck, CARDS_PER_MACHINE};
 use crate::project::Project;
 
 /// What keeps the cards from waiting for each other.
-pub(super) fn sooner(lang: Lang, advice: &Advice, run: f64) -> Option<Next> {
+pub(super) fn sooner(lang: Lang, project: &Project, advice: &Advice, run: f64) -> Option<Next> {
+    let waits = advice.time.is_some_and(|time| time.bottleneck == Bottleneck::Communication);
+    if waits && project.hardware.count > CARDS_PER_MACHINE && !project.method.is_adapter() {
+        let (now, fold) = (hours(lang, run), super::several::SEVERAL.text(lang));
+        let plan = super::several::PLAN.text(lang);
+        return Some(Next::say(say!(
+            lang,
+            "先别急着跑：照现在要 {now}，大半在等卡与卡之间传数据。先展开“{fold}”，用上“{plan}”再算。",
+            "Not yet: as it is it takes {now}, most of it waiting for other cards. Open “{fold}” and take “{plan}” first."
+        )));
+    }
     let plan = advice.sooner.as_ref()?;
     let names = named_all(lang, &plan.fixes).join(lang.pick("，", "; "));
     let (now, then) = (hours(lang, run), about_hours(lang, run * plan.slower?));

@@ -75,8 +75,14 @@ pub(super) fn trainer(job: &Job<'_>) -> Recipe {
             LanguageKind::Encoder => "collator = DataCollatorWithPadding(tokenizer)",
             LanguageKind::EncoderDecoder => "collator = DataCollatorForSeq2Seq(tokenizer, model=model)",
         })
-        .line("Trainer(model=model, args=args, train_dataset=rows, data_collator=collator).train()")
-        .line("model.save_pretrained(\"out\")");
+        .line("trainer = Trainer(model=model, args=args, train_dataset=rows, data_collator=collator)")
+        .line("trainer.train()");
+    if job.fsdp() {
+        // Each card would save its own part (PEFT, "Fully Sharded Data Parallel").
+        out.line("trainer.accelerator.state.fsdp_plugin.set_state_dict_type(\"FULL_STATE_DICT\")");
+    }
+    // It gathers what is divided and lets one process write; a model that saves itself under ZeRO-3 writes empty tensors.
+    out.line("trainer.save_model(\"out\")");
     out.file("train.py")
 }
 

@@ -2,7 +2,8 @@
 
 use super::super::engine::{Estimates, Memo, Need, settle};
 use super::super::fixes::Bench;
-use super::super::knobs::{Course, Knob, LEVELS, Subject, apply, knobs, risk};
+use super::super::knobs::{Course, Knob, LEVELS, apply, knobs, risk};
+use super::super::subject::Subject;
 use super::super::{FitPlan, FixKind, QualityRisk};
 use crate::catalog::{Catalog, Gpu};
 use crate::project::{Framework, Method, Optimizer, Precision, Project};
