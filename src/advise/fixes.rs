@@ -81,14 +81,7 @@ impl<'a> Bench<'a> {
     }
 
     fn risk(&self, project: &Project, fixes: &[FixKind]) -> QualityRisk {
-        fixes.iter().map(|k| self.risk_of(*k, project)).max().unwrap_or(QualityRisk::None)
-    }
-
-    /// What is said of a change: it is weighed by [`risk`], but where there is batch norm a smaller micro-batch is not quite
-    /// the same training.
-    fn risk_of(&self, kind: FixKind, project: &Project) -> QualityRisk {
-        let seen = self.subject.batch_norm && matches!(kind, FixKind::SmallerMicroBatch { .. });
-        risk(kind, project, self.subject.domain).max(if seen { QualityRisk::Slight } else { QualityRisk::None })
+        fixes.iter().map(|k| risk(*k, project, self.subject.domain)).max().unwrap_or(QualityRisk::None)
     }
 
     /// Every single change that helps, the least painful first.
@@ -132,7 +125,7 @@ impl<'a> Bench<'a> {
         let changed = self.with(project, kind);
         let after = self.need(&changed)?;
         let saves = before.card - after.card;
-        let risk = self.risk_of(kind, project);
+        let risk = risk(kind, project, self.subject.domain);
         let at_a_price = risk == QualityRisk::Real && fitting.is_none();
         let least = if at_a_price { WORTHWHILE_AT_A_PRICE } else { WORTHWHILE };
         (saves > before.card.scale(least)).then(|| Fix {

@@ -22,12 +22,7 @@ pub(super) struct Subject {
     pub(super) made_for: u64,
     /// Its weights are published in 4 bit.
     pub(super) in_four_bit: bool,
-    /// Batch norm sees the samples of a micro-batch.
-    pub(super) batch_norm: bool,
 }
-
-/// Vision networks without attention that have other norms than batch norm, or none.
-const OTHER_NORMS: [&str; 4] = ["convnext", "nnunet", "esrgan", "mixer"];
 
 impl Subject {
     pub(super) fn of(project: &Project, catalog: &Catalog) -> Self {
@@ -39,18 +34,12 @@ impl Subject {
             domain: model.map_or(unnamed, |m| m.domain),
             swaps_blocks,
             in_four_bit: model.is_some_and(Model::is_in_four_bit),
-            batch_norm: model.is_some_and(|m| {
-                let plain = matches!(&m.architecture, Architecture::Vision(v) if v.heads.is_empty());
-                plain && !OTHER_NORMS.iter().any(|other| m.id.contains(other))
-            }),
             half_engine: project.framework.takes_deepspeed() && is_language(project, catalog),
             tunes: model.is_some_and(|m| TORCHTUNE.iter().any(|family| m.id.starts_with(family))),
             made_for: smaller::made_for(model),
         }
     }
-}
 
-impl Subject {
     /// Whether bitsandbytes refuses it: weights that are published in 4 bit are not put into its own 4 bit again. Unsloth has
     /// copies of its own.
     pub(super) fn refuses(&self, project: &Project) -> bool {

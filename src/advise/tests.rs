@@ -150,7 +150,6 @@ const SUBJECT: Subject = Subject {
     tunes: false,
     made_for: 0,
     in_four_bit: false,
-    batch_norm: false,
 };
 
 /// All settings of all knobs up to a level.

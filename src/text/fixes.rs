@@ -124,8 +124,8 @@ pub const fn fix_detail(kind: FixKind) -> Message {
         }
         FixKind::SmallerMicroBatch { .. } => {
             both!(
-                "一次少放几条，多攒几次再更新，等效批大小不变。",
-                "Fewer at a time, more of them per update: the effective batch stays."
+                "一次少放几条，多攒几次再更新，等效批大小不变；批归一化只看一次放的这些。",
+                "Fewer at a time, more of them per update: the effective batch stays. Batch norm, where there is one, sees the few."
             )
         }
         FixKind::LargerMicroBatch { .. } => {
