@@ -138,7 +138,7 @@ fn advise_with(engine: &dyn Engine, project: &Project, catalog: &Catalog) -> Res
     let fits = matches!(verdict, Verdict::Fits { .. });
     let largest_micro_batch = bench.as_ref().filter(|_| fits).and_then(|b| b.largest_micro_batch(&settled));
     let sooner = gpu.filter(|_| fits).and_then(|gpu| {
-        let known = knobs::knobs(project, knobs::Subject::of(project, catalog), gpu);
+        let known = knobs::knobs(project, subject::Subject::of(project, catalog), gpu);
         sooner::sooner(&memo, gpu, project, time.as_ref(), &known)
     });
     // No use where nothing but the search's own end stops it, nor where the work is too little for any card.
