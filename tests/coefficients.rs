@@ -176,7 +176,7 @@ fn blocks_are_kept_by_tokens_layers_and_width() {
     assert_eq!(refused(&Project { method: Method::Lora, ..full("mlp-tabular") }), CannotEstimate::MethodDoesNotApply);
 }
 
-/// Several cards: ZeRO divides states, then gradients, then weights (Rajbhandari et al. 2020); data parallelism keeps
+/// Several cards: `ZeRO` divides states, then gradients, then weights (Rajbhandari et al. 2020); data parallelism keeps
 /// gradients a second time in its buckets. What leaves the cards is in main memory.
 #[test]
 fn cards_hold_their_parts() {

@@ -56,9 +56,9 @@ pub(crate) struct Pieces {
 }
 
 pub(crate) fn pieces(project: &Project) -> Pieces {
+    use Moment::{Backward, Encoding, Forward, Loss, Optimizer as Update};
     let m = estimate(project);
     let moments: Vec<Moment> = m.timeline.iter().map(|point| point.moment).collect();
-    use Moment::{Backward, Encoding, Forward, Loss, Optimizer as Update};
     assert_eq!(moments, [Encoding, Forward, Loss, Backward, Backward, Update], "{}", project.model);
     assert!(m.timeline.windows(2).all(|pair| pair[0].at < pair[1].at));
     let at = |moment: usize, part: Part| m.timeline[moment].parts[part as usize].0 as f64;

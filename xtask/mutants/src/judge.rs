@@ -1,10 +1,12 @@
 //! Runs the tests that come by a change, the quick ones first, until one fails.
 
+use crate::AT_ONCE;
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::sync::Mutex;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
@@ -54,33 +56,23 @@ impl<'a> Judge<'a> {
         let output = Command::new(program).current_dir(folder).args(["--list", "--format=terse"]).output();
         let output = output.map_err(|error| format!("the tests do not start: {error}."))?;
         let names = String::from_utf8_lossy(&output.stdout).into_owned();
-        let mut runs = Vec::new();
-        for name in names.lines().filter_map(|line| line.strip_suffix(": test")) {
-            if name.starts_with(TOO_LONG) {
-                continue;
+        let names =
+            names.lines().filter_map(|line| line.strip_suffix(": test")).filter(|name| !name.starts_with(TOO_LONG));
+        let (names, runs) = (Mutex::new(names.enumerate()), Mutex::new(Vec::new()));
+        let run = || {
+            loop {
+                let next = names.lock().ok().and_then(|mut names| names.next());
+                let Some((at, name)) = next else { break };
+                let noted = folder.join(format!("noted-{at}.txt"));
+                let run = seen(program, folder, name, &noted, changes);
+                let _ = fs::remove_file(&noted);
+                if let (Some((took, seen)), Ok(mut runs)) = (run, runs.lock()) {
+                    runs.push((name.to_owned(), took, seen));
+                }
             }
-            let noted = folder.join("noted.txt");
-            let _ = fs::remove_file(&noted);
-            let mut test = command(program, folder, &[name]);
-            let test = test.env("MUTANTS_NOTED", &noted).stdout(Stdio::null()).stderr(Stdio::null()).spawn();
-            let mut test = test.map_err(|error| format!("{name} does not start: {error}."))?;
-            let (fine, took) = ended(&mut test, ENDLESS);
-            let seen = match fine {
-                Some(true) => {
-                    let seen = fs::read_to_string(&noted).unwrap_or_default();
-                    seen.lines().filter_map(|line| line.parse().ok()).collect()
-                }
-                Some(false) => {
-                    eprintln!("left out, it fails on the unchanged code: {name}");
-                    continue;
-                }
-                None => {
-                    eprintln!("judges last: {name}");
-                    (0..changes).collect::<Vec<usize>>()
-                }
-            };
-            runs.push((name.to_owned(), took, seen));
-        }
+        };
+        std::thread::scope(|scope| (0..AT_ONCE).for_each(|_| drop(scope.spawn(run))));
+        let mut runs = runs.into_inner().unwrap_or_default();
         runs.sort_by_key(|(_, took, _)| *took);
         let mut by: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
         for (at, (_, _, seen)) in runs.iter().enumerate() {
@@ -177,6 +169,25 @@ impl<'a> Judge<'a> {
         end(&mut child);
         let _ = reader.join();
         fate
+    }
+}
+
+/// How long a test takes, and the changes that it comes by: all where it does not end in time. `None` where it fails.
+fn seen(program: &Path, folder: &Path, name: &str, noted: &Path, changes: usize) -> Option<(Duration, Vec<usize>)> {
+    let _ = fs::remove_file(noted);
+    let mut test = command(program, folder, &[name]);
+    let mut test = test.env("MUTANTS_NOTED", noted).stdout(Stdio::null()).stderr(Stdio::null()).spawn().ok()?;
+    let (fine, took) = ended(&mut test, ENDLESS);
+    match fine {
+        Some(true) => {
+            let seen = fs::read_to_string(noted).unwrap_or_default();
+            Some((took, seen.lines().filter_map(|line| line.parse().ok()).collect()))
+        }
+        Some(false) => {
+            eprintln!("left out, it fails on the unchanged code: {name}");
+            None
+        }
+        None => Some((took, (0..changes).collect())),
     }
 }
 

@@ -15,6 +15,9 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 use tree::Tree;
 
+/// Changes that are tried at once.
+const AT_ONCE: usize = 3;
+
 fn main() -> ExitCode {
     match run() {
         Ok(report) => {
@@ -52,17 +55,20 @@ fn run() -> Result<String, String> {
     let mut fates: Vec<(usize, Option<Fate>)> = order.into_iter().map(|id| (id, None)).collect();
     for thorough in [false, true] {
         let open = |fate: &Option<Fate>| if thorough { *fate == Some(Fate::Survived) } else { fate.is_none() };
-        for (id, fate) in fates.iter_mut().filter(|(_, fate)| open(fate)) {
-            if start.elapsed() > patience {
-                break;
+        let left = std::sync::Mutex::new(fates.iter_mut().filter(|(_, fate)| open(fate)));
+        let work = || {
+            while start.elapsed() < patience {
+                let next = left.lock().ok().and_then(|mut left| left.next());
+                let Some((id, fate)) = next else { break };
+                let found = if thorough { judge.thoroughly(*id) } else { judge.quickly(*id) };
+                if let Some(mutant) = mutants.get(*id) {
+                    let how = if thorough { "thoroughly" } else { "quickly" };
+                    eprintln!("{:.0} s {how} {found:?}: {}", start.elapsed().as_secs_f64(), mutant.name);
+                }
+                *fate = Some(found);
             }
-            let found = if thorough { judge.thoroughly(*id) } else { judge.quickly(*id) };
-            if let Some(mutant) = mutants.get(*id) {
-                let how = if thorough { "thoroughly" } else { "quickly" };
-                eprintln!("{:.0} s {how} {found:?}: {}", start.elapsed().as_secs_f64(), mutant.name);
-            }
-            *fate = Some(found);
-        }
+        };
+        std::thread::scope(|scope| (0..AT_ONCE).for_each(|_| drop(scope.spawn(work))));
     }
     // Those that the slow tests had no turn for count as survivors: the share is not below what is told.
     let mut fates: Vec<(usize, Fate)> = fates.into_iter().filter_map(|(id, fate)| Some((id, fate?))).collect();

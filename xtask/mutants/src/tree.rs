@@ -129,6 +129,12 @@ impl Tree {
             }
             eprintln!("{} errors, {} changes refused", errors.len(), refused.len());
             if refused.len() == before {
+                // The error shows elsewhere than in what was changed: all changes of that file go.
+                for id in errors.iter().filter_map(|(file, _)| woven.get(file)).flat_map(|w| &w.placed) {
+                    refused.insert(*id);
+                }
+            }
+            if refused.len() == before {
                 return Err(format!("the copy in {} does not compile: {errors:?}", self.folder.display()));
             }
         }
