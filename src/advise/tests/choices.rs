@@ -2,10 +2,11 @@
 
 use super::super::cards::{Rank, Ranked, is_hopeless, mark_overpriced, short_list, wants_more};
 use super::super::facts::Billed;
-use super::super::knobs::{Subject, apply, knobs};
+use super::super::knobs::{apply, knobs};
 use super::super::moves::scaled;
 use super::super::plan::{Choice as Part, Instead};
 use super::super::smaller::{clips, made_for, samples, siblings};
+use super::super::subject::Subject;
 use super::super::{Buy, CardChoice, FixKind, Pick, Rent};
 use crate::catalog::{Catalog, Domain};
 use crate::estimate::{Bottleneck, TimeEstimate};

@@ -1,8 +1,9 @@
 //! Money on made-up offers and prices, by hand.
 
 use super::super::money::{Offers, buy, second_hand};
-use super::super::plans::{Way, card_plans};
+use super::super::plans::Way;
 use super::super::terms::{Terms, can_own, resale_share, supply_watts, wall_watts};
+use super::super::ways::card_plans;
 use super::super::{CardChoice, rent_or_buy, usual_price};
 use crate::catalog::{Catalog, Gpu, GpuFamily, GpuPrice, Offer};
 use crate::estimate::time;
