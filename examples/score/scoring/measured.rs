@@ -162,6 +162,8 @@ fn project(
         "" if framework == Framework::Unsloth || row.text("source").starts_with("unsloth") => {
             words::optimizer("adamw_8bit")
         }
+        // What kohya_ss' form begins with (`kohya_gui/class_basic_training.py`, `value="AdamW8bit"`).
+        "" if row.text("source").contains("/kohya_ss") => words::optimizer("adamw_8bit"),
         stated => words::optimizer(stated),
     };
     if row.text("note").contains("optimizer in bwd") {
