@@ -186,9 +186,11 @@ fn supplies_and_power() {
     assert!(terms.supply(gpu("gtx-1080-ti"), 1).is_none() && terms.supply(gpu("apple-m2-ultra"), 1).is_none());
     let asked = yuan();
     close(Terms::of(&asked).supply(gpu("rtx-4090"), 2).unwrap().1, 7.0 * price);
-    // 85 % of 450 W and 115 for the rest, behind a supply of 90 %; a desk's worth of cards each with its rest.
+    // 85 % of 450 W and 115 for the rest, behind a supply of 90 %; cards under a desk share one rest, and of a server each
+    // takes its part.
     close(wall_watts(gpu("rtx-4090"), 1).unwrap(), (450.0 * 0.85 + 115.0) / 0.9);
-    close(wall_watts(gpu("rtx-4090"), 3).unwrap(), 3.0 * wall_watts(gpu("rtx-4090"), 1).unwrap());
+    close(wall_watts(gpu("rtx-4090"), 3).unwrap(), (3.0 * 450.0 * 0.85 + 115.0) / 0.9);
+    close(wall_watts(gpu("rtx-4090"), 8).unwrap(), 8.0 * wall_watts(gpu("rtx-4090"), 1).unwrap());
     close(wall_watts(gpu("apple-m2-ultra"), 1).unwrap(), (150.0 * 0.85 + 30.0) / 0.9);
     close(terms.power(gpu("rtx-4090"), 1).unwrap(), wall_watts(gpu("rtx-4090"), 1).unwrap() / 1000.0 * 0.17);
 }
