@@ -2,7 +2,7 @@
 
 use super::names::{before, between, provider};
 use super::numbers::{about_hours, hours, money};
-use super::speed::{faster, fully, sooner, whole_on_a_cluster, whole_run};
+use super::speed::{faster, fully, sooner};
 use super::{Lang, say};
 use crate::advise::{
     Advice, CardChoice, CardWarning, FixKind, FreeChoice, Pick, Verdict, Way, over_data, without_bf16,
@@ -152,9 +152,6 @@ fn fits(lang: Lang, project: &Project, advice: &Advice, catalog: &Catalog) -> Ne
     }
     if let Some(run) = run.filter(|h| *h > LONG_HOURS) {
         let long = hours(lang, run);
-        if whole_on_a_cluster(project, catalog) {
-            return Next::say(whole_run(lang, &long));
-        }
         if let Some((name, other, price)) = faster(lang, advice, run, catalog) {
             return Next::say(say!(
                 lang,

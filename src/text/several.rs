@@ -299,13 +299,11 @@ pub fn cluster(
     found: &Plan,
     price: Option<(Money, &'static str, &str)>,
     published: f64,
-    gpu: Option<&Gpu>,
 ) -> [String; 8] {
     let card = found.memory.card;
     let band = super::numbers::band(found.memory.band);
     // Large runs are tuned to fill their cards: that is told.
-    let tight = gpu.is_some_and(|gpu| card.scale(1.0 + found.memory.band) > gpu.usable);
-    let tight = if tight { both!("，悬", ", tight") } else { both!("", "") }.text(lang);
+    let tight = if found.tight { both!("，悬", ", tight") } else { both!("", "") }.text(lang);
     let days = super::numbers::about_hours(lang, run.days * 24.0);
     let hours = before_word(lang, &about(lang, run.gpu_hours));
     let hours = say!(lang, "{hours}GPU 小时", "{hours}").trim_end().to_string();

@@ -76,19 +76,3 @@ pub(super) fn faster(lang: Lang, advice: &Advice, run: f64, catalog: &Catalog) -
     let price = money(lang, rent.run?, rent.rough);
     Some((card_name(lang, choice, catalog), about_hours(lang, choice.time?.run.hours()), price))
 }
-
-/// Several machines, each card of which computes a language model whole.
-pub(super) fn whole_on_a_cluster(project: &Project, catalog: &Catalog) -> bool {
-    let hardware = &project.hardware;
-    let many = hardware.count > crate::estimate::CARDS_PER_MACHINE && !hardware.parallel.cuts();
-    many && !project.method.is_adapter() && project.language(catalog).is_some()
-}
-
-/// What to do about that.
-pub(super) fn whole_run(lang: Lang, long: &str) -> String {
-    say!(
-        lang,
-        "装得下，但这么分要跑 {long}。这么多卡，模型也要切开：先用上下面“几张卡一起训练”里最快的分法，再看时间和花费。",
-        "It fits, but shared like this it takes {long}. On so many cards the model is cut too: first apply the fastest plan under \"Several cards at once\" below, then look at time and cost."
-    )
-}

@@ -113,7 +113,7 @@ fn drawn(page: Page, lang: Lang, found: &Plan, tokens: f64) -> AnyView {
     let price = card(p, page.catalog).and_then(|gpu| gpu_hour(p, gpu, page.catalog));
     let run = pretraining(found, tokens, price.map_or(0.0, |(hour, _)| hour.amount));
     let price = price.map(|(hour, rent)| (hour, rent.provider, rent.as_of));
-    let values = say::cluster(lang, &run, found, price, published_batch(p, page.catalog), card(p, page.catalog));
+    let values = say::cluster(lang, &run, found, price, published_batch(p, page.catalog));
     let rows: Vec<AnyView> = say::CLUSTER_LINES
         .iter()
         .zip(values)
