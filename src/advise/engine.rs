@@ -163,7 +163,9 @@ impl<'a> Memo<'a> {
     }
 
     fn kernels(&self, gpu: &Gpu) -> Kernels {
-        (has_flash(gpu), instead_of_bf16(self.project, gpu))
+        // Mixed precision takes as much in one 16-bit format as in the other.
+        let same = |instead: &Precision| (self.project.precision, *instead) == (Precision::AmpBf16, Precision::AmpFp16);
+        (has_flash(gpu), instead_of_bf16(self.project, gpu).filter(|instead| !same(instead)))
     }
 
     /// What each of `count` cards needs for the project itself.
