@@ -10,7 +10,7 @@ use super::{CardChoice, CardWarning, Pick};
 use crate::catalog::{Catalog, Gpu, GpuFamily, Vendor};
 use crate::estimate::CARDS_PER_MACHINE;
 use crate::estimate::time::{has_fast_link, has_flash};
-use crate::project::{Project, Sharding};
+use crate::project::{Precision, Project, Sharding};
 use crate::units::sort;
 use std::cmp::{Ordering, Reverse};
 
@@ -51,7 +51,13 @@ pub(super) fn ranked(
         let mainstream = is_mainstream(project, gpu);
         let cuda = gpu.vendor == Vendor::Nvidia;
         let lasting = has_flash(gpu);
-        let most = most(gpu);
+        // Nobody puts cards without bf16 together for a run that is held in it, and where fp16 is no use either, takes one.
+        let held = matches!(project.precision, Precision::PureBf16 | Precision::MasterBf16);
+        let instead = without_bf16(project, gpu).filter(|_| held);
+        if instead == Some(Precision::Fp32) && own_cards.is_none_or(|(own, _)| own.id != gpu.id) {
+            continue;
+        }
+        let most = if instead.is_some() { 1 } else { most(gpu) };
         let mut count = 1;
         let mut half: Option<CardChoice> = None;
         let mut enough = false;
