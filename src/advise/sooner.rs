@@ -46,7 +46,9 @@ pub(super) fn sooner(
     let (mut best, mut least): (Option<FitPlan>, f64) = (None, WORTH_A_CHANGE);
     for fixes in all {
         let mut changed = project.clone();
-        fixes.iter().for_each(|kind| apply(*kind, &mut changed, gpu));
+        for kind in &fixes {
+            apply(*kind, &mut changed, gpu);
+        }
         let Some(need) = memo.need_of(&changed, gpu).filter(|need: &Need| need.fits(gpu.usable)) else { continue };
         let Some(share) = memo.time_of(&changed, gpu).map(|time| time.run.0 / now) else { continue };
         // Of two that take about as long the smaller change.

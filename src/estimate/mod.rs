@@ -125,6 +125,7 @@ impl MemoryEstimate {
     }
 
     /// The same step on a computer's processor: in main memory, beside the libraries instead of a card's context.
+    #[must_use]
     pub fn on_processor(mut self) -> Self {
         // Python with PyTorch 2.15 read in, Linux, as its resident set: 528 MiB; measured.
         const LIBRARIES: Bytes = Bytes::from_mib(530);
