@@ -1,4 +1,5 @@
 //! Ready files for projects: what stands in them follows the project.
+#![allow(clippy::unwrap_used)]
 
 use enough_gpu::advise::recipe::{Recipe, recipes};
 use enough_gpu::catalog::Catalog;
@@ -284,4 +285,35 @@ fn nothing_panics() {
         }
     }
     assert!(of(&Project::default()).is_empty());
+}
+
+/// Data that is written as a chat goes to the model that has learned to chat; a training from nothing has none.
+#[test]
+fn a_chat_begins_with_a_model_that_chats() {
+    let of_model = |model: &str, framework| {
+        let project = Project { model: model.to_owned(), ..language(framework, Sharding::Auto, 1) };
+        of(&project).iter().map(|r| r.text.clone()).collect::<String>()
+    };
+    for framework in [Framework::LlamaFactory, Framework::Unsloth] {
+        assert!(of_model("qwen2.5-7b", framework).contains("Qwen/Qwen2.5-7B-Instruct"), "{framework:?}");
+        assert!(of_model("llama-3.1-8b", framework).contains("meta-llama/Llama-3.1-8B-Instruct"), "{framework:?}");
+        assert!(!of_model("llama-3.3-70b", framework).contains("Instruct-Instruct"));
+        assert!(!of_model("qwen3-8b", framework).contains("Instruct"), "it chats already");
+    }
+    // Rows of plain text want no chat.
+    assert!(!of_model("qwen2.5-7b", Framework::Transformers).contains("Instruct"));
+}
+
+/// The text encoder that is brought to the card before the run begins must fit as well.
+#[test]
+fn a_small_card_gets_the_small_text_encoder() {
+    let catalog = Catalog::bundled();
+    let on = |gpu: &str| {
+        let mut project = Project::from_preset(catalog.preset("gongbi-lora-flux").unwrap(), &catalog);
+        project.hardware.gpu = gpu.to_owned();
+        text(&of(&project), "run.sh").to_owned()
+    };
+    assert!(on("rtx-4060").contains("--t5xxl=t5xxl_fp8_e4m3fn.safetensors"), "{}", on("rtx-4060"));
+    assert!(on("rtx-4060").contains("--fp8_base"));
+    assert!(on("rtx-4090").contains("--t5xxl=t5xxl_fp16.safetensors"));
 }

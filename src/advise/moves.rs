@@ -8,7 +8,7 @@ use crate::catalog::{Catalog, Gpu};
 use crate::estimate::time::has_flash;
 use crate::project::{Checkpointing, Choice, Field, Project, Sharding, fields, relevant};
 use crate::units::decimal::{read, short};
-use crate::units::{Bytes, Seconds};
+use crate::units::{Bytes, Seconds, sort};
 
 /// One value of a setting.
 #[derive(Clone, Debug, PartialEq)]
@@ -57,6 +57,8 @@ pub fn moves(project: &Project, catalog: &Catalog) -> Vec<Move> {
         let now = fields::get(project, *field);
         let Some(number) = read(&now) else { continue };
         let mut values: Vec<String> = factors.iter().map(|factor| scaled(*field, number, *factor)).collect();
+        // Rounded to what networks divide by, a small side may come out larger, and twice.
+        sort(&mut values, |a, b| read(a).unwrap_or(0.0).total_cmp(&read(b).unwrap_or(0.0)));
         values.dedup();
         found.push(table.row(*field, values.iter().map(String::as_str)));
     }
@@ -65,7 +67,12 @@ pub fn moves(project: &Project, catalog: &Catalog) -> Vec<Move> {
         if !kinds.contains(&project.checkpointing) {
             kinds.push(project.checkpointing);
         }
-        found.push(table.row(Field::Checkpointing, kinds.iter().map(|kind| kind.id())));
+        let row = table.row(Field::Checkpointing, kinds.iter().map(|kind| kind.id()));
+        // Where nothing is checkpointed it moves nothing.
+        let first = row.values.first().and_then(|value| value.card);
+        if row.values.iter().any(|value| value.card != first) {
+            found.push(row);
+        }
     }
     // A row of one value says nothing.
     found.retain(|row| row.values.len() > 1);

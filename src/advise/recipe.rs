@@ -13,6 +13,7 @@ use crate::project::{
     BaseFormat, Checkpointing, Framework, LoraTargets, Method, Objective, Offload, Optimizer, Precision, Project,
     Sharding,
 };
+use crate::units::Bytes;
 
 /// A file, or a line to run.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,12 +28,33 @@ pub struct Recipe {
 pub(super) struct Job<'a> {
     pub(super) project: &'a Project,
     pub(super) model: &'a Model,
+    /// What its card can use, where one is chosen.
+    pub(super) usable: Option<Bytes>,
 }
+
+/// Makers' repositories of bare language models whose chat models have another name, and what is added to it.
+const CHATS: [(&str, &str); 4] = [
+    ("Qwen/Qwen2.5-", "-Instruct"),
+    ("meta-llama/Meta-Llama-3-", "-Instruct"),
+    ("meta-llama/Llama-3.", "-Instruct"),
+    ("google/gemma-2-", "-it"),
+];
 
 impl Job<'_> {
     /// The repository that the weights come from, or the model's name where it has none.
     pub(super) fn repository(&self) -> &str {
         if self.model.repo.is_empty() { self.model.name } else { self.model.repo }
+    }
+
+    /// The repository of the model that has learned to chat, of the same size: where data is written as a chat, a bare
+    /// model would have to learn from it what the marks between the turns mean.
+    pub(super) fn chat_repository(&self) -> String {
+        let bare = self.repository();
+        let added = CHATS.iter().find(|(begins, end)| bare.starts_with(begins) && !bare.ends_with(end));
+        match added.filter(|_| self.project.method != Method::Scratch) {
+            Some((_, end)) => format!("{bare}{end}"),
+            None => bare.to_owned(),
+        }
     }
 
     /// What the model is: it decides which class loads it.
@@ -162,7 +184,7 @@ impl Job<'_> {
 /// The files for a project, the launch line first; none where the model is not known.
 pub fn recipes(project: &Project, catalog: &Catalog) -> Vec<Recipe> {
     let Some(model) = catalog.model(&project.model) else { return Vec::new() };
-    let job = Job { project, model };
+    let job = Job { project, model, usable: catalog.gpu(&project.hardware.gpu).map(|gpu| gpu.usable) };
     let mut found = Vec::new();
     let head = project.lora.targets == LoraTargets::AllLinearAndHead && model.domain == Domain::Language;
     if job.adapts() && head && !targets::names_head(&job) {

@@ -108,7 +108,9 @@ fn card(lang: Lang, gpu: &Gpu) -> Item {
 }
 
 fn model(lang: Lang, model: &Model) -> Item {
-    Item { id: model.id.to_string(), name: model_called(lang, model), detail: counted(lang, model.params as f64) }
+    // Trees have none.
+    let detail = if model.params > 0 { counted(lang, model.params as f64) } else { String::new() };
+    Item { id: model.id.to_string(), name: model_called(lang, model), detail }
 }
 
 fn preset(lang: Lang, preset: &Preset) -> Item {

@@ -187,6 +187,11 @@ impl Model {
         self.language().is_some_and(|l| l.family == "gpt-oss")
     }
 
+    /// Whether it looks at volumes, such as scans of a body, instead of pictures or clips.
+    pub fn is_volumetric(&self) -> bool {
+        matches!(&self.architecture, Architecture::Vision(v) if v.kind.starts_with("medical"))
+    }
+
     /// Gradient-boosted trees.
     pub fn is_boosting(&self) -> bool {
         is_boosting(self.id)

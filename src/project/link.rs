@@ -375,7 +375,7 @@ fn plain(usual: Currency) -> Project {
 }
 
 /// The value of a field without the rounding of the form.
-fn exact(project: &Project, field: Field) -> String {
+pub(super) fn exact(project: &Project, field: Field) -> String {
     let value = match field {
         Field::LoraDropout => project.lora.dropout,
         Field::FrozenShare => project.frozen_share,

@@ -1,5 +1,6 @@
 //! What is usual for a model: the settings that a newly chosen one brings along.
 
+use super::link::{KEYS, exact};
 use super::relevant::{choices, shape, trains};
 use super::{
     BaseFormat, Checkpointing, Choice, CustomModel, CustomNetwork, Field, FieldError, Framework, Lora, Method,
@@ -52,15 +53,6 @@ fn domain(project: &Project, catalog: &Catalog) -> Option<Domain> {
     shape(project, catalog).map(|s| s.domain)
 }
 
-/// Gives every setting that is as the first project has it the value of the second.
-macro_rules! carry {
-    ($project:ident, $start:ident, $usual:ident: $($($part:ident).+),+ $(,)?) => {
-        $(if $project.$($part).+ == $start.$($part).+ {
-            $project.$($part).+ = $usual.$($part).+;
-        })+
-    };
-}
-
 /// Brings a project with a newly chosen model in order; `before` is the project as it was. A model of another class
 /// brings the settings that are usual for it, where nobody touched those of the project; a model of the same class
 /// keeps all settings that make sense for it.
@@ -69,12 +61,15 @@ pub(super) fn adapt(project: &mut Project, before: &Project, catalog: &Catalog) 
     let model = catalog.model(&project.model);
     if was.is_some() && was != now {
         let (start, usual) = (start(before, catalog), usual(project, catalog));
-        carry!(project, start, usual:
-            method, lora.rank, lora.targets, lora.dropout, lora.kronecker, frozen_share, precision, base, optimizer,
-            optimizer_impl, checkpointing, attention, loss, micro_batch, accumulation, sequence, image_side, objects,
-            classes, audio_seconds, cached_latents, text_encoders, block_swap, ema, offload, objective, task, framework,
-            samples, epochs, hardware.sharding,
-        );
+        // Settings come between the model's sizes and the cards.
+        for (_, field) in
+            KEYS.iter().filter(|(_, f)| (Field::Method..=Field::Epochs).contains(f) || *f == Field::Sharding)
+        {
+            if exact(project, *field) == exact(&start, *field) {
+                // A value that a project of the catalog has is one that the field takes.
+                let _: Result<(), FieldError> = fields::set(project, *field, &exact(&usual, *field), catalog);
+            }
+        }
         project.frames = usual.frames;
         if let Some(Architecture::Language(l)) = model.map(|m| &m.architecture)
             && l.max_context > 0

@@ -227,7 +227,9 @@ const fn fixed_hint(field: Field) -> Message {
                 "In the fullest picture; matching labels grows with it."
             )
         }
-        Field::AudioSeconds => both!("一条样本几秒。", "Seconds of sound in one sample."),
+        Field::AudioSeconds => {
+            both!("训练时一次听几秒，不是录音全长。", "Seconds heard at a time, not the whole recording.")
+        }
         Field::CachedLatents => {
             both!("先编码好存下来，VAE 就不用上卡。", "Encode beforehand, and the VAE stays off the card.")
         }

@@ -88,7 +88,11 @@ pub fn near_run(lang: Lang, near: &NearRun, catalog: &Catalog) -> String {
         });
     }
     said.push(say!(lang, "批 {batch}", "batch {batch}"));
-    if run.size > 0 {
+    let volume = run.frames > 1 && catalog.model(run.model).is_some_and(crate::catalog::Model::is_volumetric);
+    if volume {
+        let (size, frames) = (run.size, run.frames);
+        said.push(say!(lang, "{frames} × {size} × {size} 体素", "{frames} x {size} x {size} voxels"));
+    } else if run.size > 0 {
         let size = whole(run.size as f64);
         let domain = catalog.model(run.model).map(|m| m.domain);
         said.push(match domain {
@@ -98,7 +102,7 @@ pub fn near_run(lang: Lang, near: &NearRun, catalog: &Catalog) -> String {
             _ => say!(lang, "{size} 像素", "{size} px"),
         });
     }
-    if run.frames > 1 {
+    if run.frames > 1 && !volume {
         let frames = run.frames;
         said.push(say!(lang, "{frames} 帧", "{frames} frames"));
     }

@@ -2,7 +2,7 @@
 
 use super::numbers::{counted, percent, whole};
 use super::{Lang, Message, both, say};
-use crate::catalog::{Architecture, Catalog};
+use crate::catalog::{Architecture, Catalog, Model};
 use crate::estimate::stack::leaves_experts;
 use crate::estimate::{EstimateMethod, MemoryEstimate, Moment, Part, gathers_whole_gradients};
 use crate::project::{Method, Project};
@@ -211,6 +211,13 @@ fn activations(lang: Lang, project: &Project, memory: &MemoryEstimate, catalog: 
         let side = whole(project.image_side as f64);
         if project.frames > 1 {
             let frames = whole(project.frames as f64);
+            if catalog.model(&project.model).is_some_and(Model::is_volumetric) {
+                return say!(
+                    lang,
+                    "一次 {batch} 块、每块 {frames} × {side} × {side} 个体素，每一层的输出都要留到反向。",
+                    "{batch} blocks of {frames} x {side} x {side} voxels at a time: every layer's output is kept for backward."
+                );
+            }
             return say!(
                 lang,
                 "一次 {batch} 段、每段 {frames} 帧，画面相当于边长 {side} 像素的正方形，每一层的输出都要留到反向。",

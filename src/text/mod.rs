@@ -26,6 +26,7 @@ mod next;
 pub mod numbers;
 mod offers;
 mod oom;
+mod partial;
 pub mod recipes;
 pub mod rig;
 pub mod several;

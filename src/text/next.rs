@@ -3,7 +3,7 @@
 use super::names::{before, between, provider};
 use super::numbers::{about_hours, hours, money};
 use super::speed::{faster, fully, sooner};
-use super::{Lang, say};
+use super::{Lang, partial, say};
 use crate::advise::{
     Advice, CardChoice, CardWarning, FixKind, FreeChoice, Pick, Verdict, Way, over_data, without_bf16,
 };
@@ -165,12 +165,8 @@ fn fits(lang: Lang, project: &Project, advice: &Advice, catalog: &Catalog) -> Ne
             "It fits, but takes {long}. Try it on a small part of the data first."
         ));
     }
-    if let Some(time) = run.filter(|_| project.objective == Objective::Sampled).map(|h| about_hours(lang, h)) {
-        return Next::say(say!(
-            lang,
-            "显存够，但时间不能当真：{time}只是更新参数，采样（每道题写几条回答）没算，往往要久好几倍。先跑 20 步掐表。",
-            "Memory is enough, but the time is not all: {time} is for the updates alone. Sampling the answers is not counted and often takes several times as long. Time 20 steps first."
-        ));
+    if let Some(part) = run.and_then(|h| partial::time(lang, project, catalog, &about_hours(lang, h))) {
+        return Next::say(part);
     }
     let time = run.map(|h| about_hours(lang, h));
     let bigger =

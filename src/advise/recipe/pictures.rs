@@ -167,6 +167,11 @@ pub(super) fn diffusers(job: &Job<'_>) -> Option<Recipe> {
     Some(command.recipe())
 }
 
+/// Room for T5-XXL in 16 bit, which is brought to the card to encode the captions (4.76 billion parameters:
+/// `cache_text_encoder_outputs_if_needed` of sd-scripts' `flux_train_network.py`), with the context and what the encoding
+/// itself takes. Under an fp8 base the script takes it in fp8 as well.
+const T5_GIB: f64 = 11.0;
+
 pub(super) fn kohya(job: &Job<'_>) -> Option<Recipe> {
     let p = job.project;
     let (family, adapter) = match job.model.id {
@@ -199,6 +204,11 @@ pub(super) fn kohya(job: &Job<'_>) -> Option<Recipe> {
         Optimizer::Sgd | Optimizer::Galore | Optimizer::Muon => return None,
     };
     let trains_text = p.text_encoders == TextEncoders::Trained;
+    let t5 = if fp8 && job.usable.is_some_and(|usable| usable.gib() < T5_GIB) {
+        "t5xxl_fp8_e4m3fn.safetensors"
+    } else {
+        "t5xxl_fp16.safetensors"
+    };
     let mut command = launch(job, &script);
     // sd-scripts reads single files, of SD 1 to XL also repositories.
     let parts: &[(&str, &str)] = match family {
@@ -208,14 +218,14 @@ pub(super) fn kohya(job: &Job<'_>) -> Option<Recipe> {
                 if job.model.id == "flux.1-schnell" { "flux1-schnell.safetensors" } else { "flux1-dev.safetensors" },
             ),
             ("clip_l", "clip_l.safetensors"),
-            ("t5xxl", "t5xxl_fp16.safetensors"),
+            ("t5xxl", t5),
             ("ae", "ae.safetensors"),
         ],
         "sd3_" => &[
             ("pretrained_model_name_or_path", "sd3_medium.safetensors"),
             ("clip_l", "clip_l.safetensors"),
             ("clip_g", "clip_g.safetensors"),
-            ("t5xxl", "t5xxl_fp16.safetensors"),
+            ("t5xxl", t5),
         ],
         _ => &[("pretrained_model_name_or_path", repository(job)?)],
     };

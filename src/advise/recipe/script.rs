@@ -213,7 +213,7 @@ pub(super) fn unsloth(job: &Job<'_>) -> Option<Recipe> {
     import(&mut out, "trl", &[config, trainer]);
     out.line("")
         .line("model, tokenizer = FastLanguageModel.from_pretrained(")
-        .line(format!("    model_name=\"{}\",", job.repository()))
+        .line(format!("    model_name=\"{}\",", job.chat_repository()))
         .line(format!("    max_seq_length={},", p.sequence))
         .line(format!("    load_in_4bit={},", python(job.four_bit())))
         .line(format!("    full_finetuning={},", python(!job.adapts())))

@@ -85,7 +85,7 @@ fn template(id: &str) -> &'static str {
 pub(super) fn llama_factory(job: &Job<'_>) -> Recipe {
     let p = job.project;
     let mut out = Lines::default();
-    out.pair("model_name_or_path", job.repository())
+    out.pair("model_name_or_path", job.chat_repository())
         .pair("stage", if p.objective == Objective::Likelihood { "sft" } else { "dpo" })
         .pair("do_train", true)
         .pair(

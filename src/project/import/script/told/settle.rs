@@ -79,26 +79,23 @@ impl Told<'_> {
             reading.add(field, value, Basis::Stated, from);
         }
         let number = |field| reading.value(field).and_then(|value| value.parse::<u64>().ok());
-        let mut usual = Vec::new();
-        if let Some(hidden) = number(Field::CustomHidden) {
-            // `ffn_hidden_size` where it is not given (`validate_args` of megatron/training/arguments.py).
-            let wide = if self.gated { (hidden * 4 * 2 / 3) / 64 * 64 } else { hidden * 4 };
-            usual.push((Field::CustomIntermediate, wide, "--ffn-hidden-size"));
-        }
-        if let Some(heads) = number(Field::CustomHeads) {
-            usual.push((Field::CustomKvHeads, heads, "--num-query-groups"));
-        }
-        // That of GPT-2's tokenizer, with which Megatron's examples train.
-        usual.push((Field::CustomVocab, 50_257, "--vocab-size"));
+        let (hidden, heads) = (number(Field::CustomHidden), number(Field::CustomHeads));
+        // `ffn_hidden_size` where it is not given (`validate_args` of megatron/training/arguments.py).
+        let wide = |hidden: u64| if self.gated { (hidden * 8 / 3) / 64 * 64 } else { hidden * 4 };
         let mut assumed = Vec::new();
-        for (field, value, name) in usual.into_iter().filter(|(field, ..)| reading.value(*field).is_none()) {
-            assumed.push((field, value, name));
-        }
-        for (field, value, _) in &assumed {
-            reading.add(*field, value.to_string(), Basis::Implied, Piece::default());
+        for (field, name, usual) in [
+            (Field::CustomIntermediate, "--ffn-hidden-size", hidden.map(wide)),
+            (Field::CustomKvHeads, "--num-query-groups", heads),
+            // That of GPT-2's tokenizer, with which Megatron's examples train.
+            (Field::CustomVocab, "--vocab-size", Some(50_257)),
+        ] {
+            if let Some(usual) = usual.filter(|_| reading.value(field).is_none()) {
+                reading.add(field, usual.to_string(), Basis::Implied, Piece::default());
+                assumed.push(name);
+            }
         }
         if !assumed.is_empty() {
-            reading.notes.push(Note::Assumed(assumed.into_iter().map(|(.., name)| name).collect()));
+            reading.notes.push(Note::Assumed(assumed));
         }
         if !self.gated {
             // Two matrices, biases, learned positions: its defaults are GPT-3's.
