@@ -36,7 +36,7 @@ pub(super) fn picks(all: &[Plan], dollar: f64, catalog: &Catalog) -> Vec<(Pick, 
     // Of all that cost about the least, the one that is done soonest with the least trouble. Nobody signs up anywhere
     // to save a dollar's worth of electricity.
     let cheap = |p: &Plan| p.cost.amount <= least * AS_CHEAP_AS || (at_home(p) && p.cost.amount <= least + dollar);
-    let cheapest = pick(&|p, trouble| cheap(p).then(|| p.wait * trouble));
+    let cheapest = pick(&|p, trouble| cheap(p).then_some(p.wait * trouble));
     // Less trouble is worth something, but no pick stands beside another that is both cheaper and sooner.
     let stands = |p: &Plan, beside: Option<Plan>| beside.is_none_or(|other| !beats(&other, p));
     // Nobody pays double to wait three minutes less: of all that are as good as the fastest, the cheapest.

@@ -16,7 +16,7 @@ const TRANSFORMER_BYTES: f64 = 49.0;
 const CONVOLUTION_SPEED: f64 = 1.35;
 /// Convolutions through the slices of a volume have no such algorithms, and their maps lie the wrong way round for tensor
 /// cores. Set by the 250,000 steps and 50,000 validations of nnU-Net on an A100: 9 hours with the plain network, 12, 35 and
-/// 66 with the residual encoders M, L and XL (MIC-DKFZ/nnUNet documentation/resenc_presets.md).
+/// 66 with the residual encoders M, L and XL (MIC-DKFZ/nnUNet `documentation/resenc_presets.md`).
 const VOLUME_SPEED: f64 = 0.42;
 
 /// Reading, decoding and augmenting one picture of 224 pixels on a data-center machine: ResNet-50 stops at 3,080

@@ -184,7 +184,7 @@ fn go<O: Observer>(
     )
 }
 
-impl<'p, O: Observer> Machine<'p, O> {
+impl<O: Observer> Machine<'_, O> {
     fn alloc(&mut self, bytes: u64, category: Category) -> u32 {
         let storage = Storage { bytes, refs: 1, category, view: false };
         let id = if let Some(id) = self.dead.pop() {

@@ -165,7 +165,7 @@ pub(super) fn usual(framework: Framework, text: &Text) -> &'static [(Field, &'st
 }
 
 /// Whether a script is configured by TRL or verl, which train under bf16 unless told (`bf16` of
-/// trl/trainer/base_config.py; `dtype: bfloat16` of verl's FSDP workers).
+/// `trl/trainer/base_config.py`; `dtype: bfloat16` of verl's FSDP workers).
 pub(super) fn halves(text: &Text) -> bool {
     const WORDS: [&str; 8] =
         ["sftconfig", "dpoconfig", "grpoconfig", "ktoconfig", "orpoconfig", "rewardconfig", "trl ", "verl."];
