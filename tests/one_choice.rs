@@ -37,7 +37,8 @@ fn cases(catalog: &Catalog) -> Vec<Project> {
 fn no_row_has_more_cards_than_the_data_fills() {
     let catalog = Catalog::bundled();
     let mut project = on("llm-7b-full", "a100-sxm-80gb", 8, &catalog);
-    (project.samples, project.accumulation) = (1000, 1);
+    // So long that cards of 40 GB take more than one machine.
+    (project.samples, project.accumulation, project.sequence) = (1000, 1, 16_384);
     let advice = advise(&project, &catalog).unwrap();
     assert!(advice.cards.iter().any(|c| c.count > 8));
     for row in &advice.cards {
