@@ -1,11 +1,12 @@
 //! Files ready to run, for each library that trains such a model.
 
 use super::fold::fold;
-use super::live::{click, part, when, words};
+use super::live::{click, part, words};
 use super::page::{Page, page};
 use super::share::{copy_button, download};
 use crate::advise::recipe::{Recipe, libraries, recipes};
-use crate::project::{Choice, Field, Framework, Project, Sharding};
+use crate::estimate::memory;
+use crate::project::{Choice, Field, Framework, Project, Sharding, TextEncoders};
 use crate::text::{self, Lang, recipes as say};
 use leptos::html::Textarea;
 use leptos::prelude::*;
@@ -60,6 +61,26 @@ pub(super) fn Recipes() -> AnyView {
             Some(_) => String::new(),
         }
     });
+    let about = part(move || {
+        let (lang, library) = (page.lang.get(), chosen.get());
+        let mut lines: Vec<String> =
+            library.and_then(say::data).map(|line| line.text(lang).into()).into_iter().collect();
+        if files.with(|f| f.iter().flatten().any(|file| file.text.contains("--t5xxl"))) {
+            lines.push(say::T5.text(lang).to_string());
+        }
+        // Its scripts know no cache of texts.
+        let there = page.project.with(|p| {
+            let framework = library.filter(|l| *l == Framework::Diffusers && p.cached_latents && !p.text_on_card())?;
+            Some(Project { framework, cached_latents: false, text_encoders: TextEncoders::Resident, ..p.clone() })
+        });
+        if let Some(there) = there {
+            let gpu = page.catalog.gpu(&there.hardware.gpu);
+            if let Ok(memory) = memory(&there, gpu, page.catalog) {
+                lines.push(say::encoders(lang, memory.card, gpu.is_none_or(|gpu| memory.card <= gpu.usable)));
+            }
+        }
+        lines.into_iter().map(|line| view! { <p class="quiet">{line}</p> }.into_any()).collect::<Vec<_>>().into_any()
+    });
     let shown = part(move || {
         let lang = page.lang.get();
         files.with(|f| f.iter().flatten().map(|r| file(page, lang, r)).collect::<Vec<_>>().into_any())
@@ -69,7 +90,7 @@ pub(super) fn Recipes() -> AnyView {
             <p class="quiet">{page.t(say::NOTE)}</p>
             <div class="tabs" role="group" aria-label=page.t(say::LIBRARY)>{tabs}</div>
             <p class="quiet">{note}</p>
-            <p class="quiet" hidden=when(move || chosen.get() != Some(Framework::Kohya))>{page.t(say::KOHYA_DATA)}</p>
+            {about}
             {shown}
         </div>
     };
