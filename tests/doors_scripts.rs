@@ -4,7 +4,7 @@
 
 use enough_gpu::catalog::Catalog;
 use enough_gpu::estimate;
-use enough_gpu::project::import::{Hints, Note, TextKind, read};
+use enough_gpu::project::import::{Hints, Note, Text, TextKind, read};
 use enough_gpu::project::{Checkpointing, Method, OptimizerImpl, Parallel, Precision, Project, Sharding};
 use std::fmt::Write as _;
 
@@ -431,8 +431,54 @@ fn a_sentence_is_read() {
         let missing: Vec<&str> = wanted.split_whitespace().filter(|pair| !found.iter().any(|f| f == pair)).collect();
         assert!(missing.is_empty() && reading.kind == TextKind::Sentence, "{text}: {missing:?} in {found:?}");
     }
+    // With the name of a project, a bare size, a count of samples; what was not understood is listed.
+    for (text, wanted, not) in [
+        (
+            "实验室有 4 张 4090，想做 14B LoRA，用 DeepSpeed ZeRO-3",
+            "have=rtx-4090 count=4 model=qwen2.5-14b method=lora sharding=zero3",
+            "",
+        ),
+        (
+            "画手，RTX 4060 8G，想用三百张工笔画训练 FLUX 的 LoRA",
+            "have=rtx-4060 count=1 model=flux.1-dev method=lora samples=300 preset=gongbi-lora-flux",
+            "",
+        ),
+        (
+            "我想用 8GB 的 4060 训练一个讲冷笑话的中文聊天模型，大概 2000 条数据",
+            "have=rtx-4060 preset=joke-chat-qlora samples=2000",
+            "",
+        ),
+        (
+            "我想微调 Whisper small，卡是 3060 12G，大概 50 小时录音",
+            "have=rtx-3060-12gb model=whisper-small samples=6000",
+            "",
+        ),
+        ("大一学生，笔记本没有独显，想学 MNIST 和猫狗分类", "have=none preset=mnist", "猫狗"),
+        ("预算三千，想买张卡跑 Stable Diffusion 的 LoRA", "model=sd1.5 method=lora budget=3000", ""),
+        ("两张 4090 微调 Qwen3-8B，24 张照片不算", "have=rtx-4090 count=2 model=qwen3-8b samples=24", ""),
+        (
+            "I want to fine-tune Qwen3-14B with FSDP on four RTX 4090, 5000 samples and XYZ9",
+            "have=rtx-4090 count=4 model=qwen3-14b sharding=fsdp samples=5000",
+            "XYZ9",
+        ),
+        ("十万条对话，双卡 3090，全量微调 7B", "have=rtx-3090 count=2 model=qwen2.5-7b method=full samples=100000", ""),
+    ] {
+        let reading = read(text, Hints::pasted(&catalog));
+        let found: Vec<String> = reading.found.iter().map(|f| format!("{}={}", f.key, f.value)).collect();
+        let missing: Vec<&str> = wanted.split_whitespace().filter(|pair| !found.iter().any(|f| f == pair)).collect();
+        assert!(
+            missing.is_empty() && reading.kind == TextKind::Sentence,
+            "{text}: {missing:?} in {found:?} {:?}",
+            reading.kind
+        );
+        let unknown: Vec<&str> = reading.unknown.iter().map(|piece| piece.text.as_str()).collect();
+        assert_eq!(unknown.join(" "), not, "{text}");
+        assert!(reading.apply(&Project::default(), &catalog).1.is_empty(), "{text}");
+    }
+    assert_eq!(read("GPU 0: NVIDIA GeForce RTX 4090 (UUID: GPU-0)", Hints::pasted(&catalog)).kind, TextKind::Cards);
+    assert!(Text::new("画手，RTX 4060，batch=2").as_str().contains("画手，RTX"));
     let shared = read("共享GPU内存占了 9GB，速度特别慢", Hints::pasted(&catalog));
-    assert!(shared.notes.contains(&Note::SharedMemory), "{shared:?}");
+    assert!(shared.notes.contains(&Note::SharedMemory) && shared.kind != TextKind::Unknown, "{shared:?}");
     let prose = read("I went to the market in 2024 and bought 3 apples for 12 dollars.", Hints::pasted(&catalog));
     assert!(prose.is_empty(), "{prose:?}");
 }

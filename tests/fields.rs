@@ -5,7 +5,7 @@ use enough_gpu::catalog::Catalog;
 use enough_gpu::project::link::Link;
 use enough_gpu::project::{
     Checkpointing, Field, FieldError, Kind, Method, Optimizer, Precision, Project, Typed, apply, choices, fields,
-    relevant,
+    relevant, search,
 };
 use enough_gpu::units::Currency;
 
@@ -357,5 +357,26 @@ fn a_quantized_base_brings_checkpointing_along() {
     ] {
         let (read, unread) = Link::new("", link).project(Currency::Usd, &catalog).unwrap();
         assert_eq!((read.checkpointing, unread.len()), (checkpointing, 0), "{link}");
+    }
+}
+
+/// A project is found by what people call it, not only by its name.
+#[test]
+fn projects_are_found_by_other_words() {
+    let catalog = Catalog::bundled();
+    let first = |text: &str| search::rank_presets(text, &catalog, |_| ["", ""]).first().map_or("", |preset| preset.id);
+    for (text, preset) in [
+        ("讲笑话", "joke-chat-qlora"),
+        ("聊天机器人", "joke-chat-qlora"),
+        ("画画", "gongbi-lora-sdxl"),
+        ("画风", "gongbi-lora-sdxl"),
+        ("医学影像", "unet-medical"),
+        ("医学图像", "unet-medical"),
+        ("CT", "unet-medical"),
+        ("抠图", "sam-ft"),
+        ("chatbot", "joke-chat-qlora"),
+        ("冷笑话", "joke-chat-qlora"),
+    ] {
+        assert_eq!(first(text), preset, "{text}");
     }
 }

@@ -214,7 +214,11 @@ fn listbox(combo: &Combo, list_id: &str, groups: &[Group], option_id: &impl Fn(u
     let lang = combo.page.lang.get_untracked();
     let label = crate::text::field(combo.field).text(lang);
     if groups.is_empty() {
-        let nothing = crate::text::labels::NOTHING_FOUND.text(lang);
+        let nothing = match combo.field {
+            Field::Preset => crate::text::labels::NO_PROJECT,
+            _ => crate::text::labels::NOTHING_FOUND,
+        };
+        let nothing = nothing.text(lang);
         return view! {
             <div class="list" id=list_id.to_string() role="listbox" aria-label=label>
                 <p class="nothing">{nothing}</p>

@@ -12,6 +12,49 @@ const ALL: usize = usize::MAX;
 /// Below this likeness a row is not what was meant.
 const ALIKE: f64 = 0.34;
 
+/// What people call projects, and the ids of those that they may mean, the likeliest first.
+const CALLED: &[(&str, &str)] = &[
+    ("mnist|手写数字|手写体|digits", "mnist"),
+    ("猫狗|猫和狗|cats and dogs|cat and dog|cat vs dog|cat-vs-dog", "cat-dog cat-dog-scratch"),
+    (
+        "工笔|画风|画画|绘画|插画|国画|水墨|ai绘画|painting|drawing|art style",
+        "gongbi-lora-sdxl gongbi-lora-sd15 gongbi-lora-flux",
+    ),
+    ("冷笑话|讲笑话|笑话|聊天|对话模型|chatbot|chat model|jokes", "joke-chat-qlora joke-chat-lora joke-chat-chatglm"),
+    ("医学影像|医学图像|医疗影像|核磁|ct|mri|medical", "unet-medical nnunet-3d"),
+    ("抠图|抠像|matting|cutout", "sam-ft unet-medical"),
+    ("目标检测|物体检测|object detection", "yolo-custom"),
+    ("缺陷检测|defects", "yolo-seg yolo-custom"),
+    ("语音识别|听写|录音转文字|speech recognition", "whisper-ft whisper-large-lora"),
+    ("声音克隆|配音|voice cloning", "voice-gptsovits tts-f5"),
+    ("翻唱|变声|voice conversion", "voice-rvc"),
+    ("数字人像|真人写真|写真|portraits", "dreambooth-sd15 gongbi-lora-sdxl"),
+    ("股票|销量预测|时间序列|forecast", "lstm-ts"),
+    ("老照片|超分|upscaling", "sr"),
+    ("知识库|检索|rag", "embedding-ft"),
+];
+
+/// The projects that a text speaks of: the word for each, and ids with spaces between, in the order of the words.
+pub fn called(small: &str) -> Vec<(&'static str, &'static str)> {
+    let mut found: Vec<(usize, &str, &str)> = Vec::new();
+    for (words, ids) in CALLED {
+        let place =
+            |word: &'static str| Some((small.match_indices(word).find(|(at, _)| stands(small, word, *at))?.0, word));
+        if let Some((at, word)) = words.split('|').filter_map(place).min() {
+            found.push((at, word, ids));
+        }
+    }
+    sort(&mut found, Ord::cmp);
+    found.into_iter().map(|(_, word, ids)| (word, ids)).collect()
+}
+
+/// Whether a word stands there by itself; Chinese has no ends of words.
+fn stands(text: &str, word: &str, at: usize) -> bool {
+    let letter = |c: Option<char>| c.is_some_and(|c| c.is_ascii_alphanumeric());
+    let (before, behind) = (text.get(..at).unwrap_or_default(), text.get(at + word.len()..).unwrap_or_default());
+    !word.is_ascii() || !letter(before.chars().next_back()) && !letter(behind.chars().next())
+}
+
 /// Ids of the cards that come closest to a text.
 pub fn gpus(text: &str, catalog: &Catalog) -> Vec<String> {
     rank_gpus(text, catalog, SUGGESTIONS).into_iter().map(|g| g.id.to_string()).collect()
@@ -68,9 +111,21 @@ pub fn rank_presets<'a>(
         length.map(|length| (length, *p))
     };
     let mut found: Vec<_> = catalog.presets.iter().filter_map(|p| holds(&p)).collect();
-    if !found.is_empty() {
-        sort(&mut found, |a, b| a.0.cmp(&b.0));
-        return found.into_iter().map(|(_, preset)| preset).collect();
+    sort(&mut found, |a, b| a.0.cmp(&b.0));
+    // What people call them otherwise; a word that is not typed to its end counts from two signs on.
+    let typed = text.trim().to_ascii_lowercase();
+    let begun = |word: &str| typed.chars().count() >= 2 && word.starts_with(&typed);
+    let begun = CALLED.iter().filter(|(words, _)| words.split('|').any(begun)).map(|(_, ids)| *ids);
+    let of = |ids: &'static str| ids.split(' ').filter_map(|id| catalog.preset(id));
+    let called = called(&typed).into_iter().flat_map(|(_, ids)| of(ids));
+    let mut all: Vec<&Preset> = Vec::new();
+    for preset in called.chain(found.into_iter().map(|(_, preset)| preset)).chain(begun.flat_map(of)) {
+        if all.iter().all(|old| old.id != preset.id) {
+            all.push(preset);
+        }
+    }
+    if !all.is_empty() {
+        return all;
     }
     alike(text, catalog.presets.iter(), |p| [p.name_zh, p.name_en, p.model], ALL)
 }

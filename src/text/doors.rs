@@ -16,7 +16,7 @@ pub const fn text_kind(kind: TextKind) -> Message {
         TextKind::Cards => both!("这是显卡信息", "This lists cards"),
         TextKind::Model => both!("这是一个模型", "This is a model"),
         TextKind::Script => both!("这是训练命令或配置", "This starts a training"),
-        TextKind::Sentence => both!("按这句话的意思填", "This is what you want to do"),
+        TextKind::Sentence => both!("你的话里读到这些", "Read from your words"),
         TextKind::Unknown => both!("没认出这是什么", "Nothing here was recognized"),
     }
 }
@@ -57,6 +57,14 @@ pub fn found_value(lang: Lang, found: &Found, catalog: &Catalog) -> String {
         }
         Kind::Search if value == fields::CUSTOM_MODEL => super::labels::MODEL_CUSTOM.text(lang).to_string(),
         Kind::Search if value == fields::CUSTOM_NETWORK => super::labels::MODEL_NETWORK.text(lang).to_string(),
+        Kind::Search if field == Field::Preset => catalog.preset(value).map_or_else(
+            || value.to_string(),
+            |preset| {
+                super::featured::name(preset.id)
+                    .map_or(lang.pick(preset.name_zh, preset.name_en), |name| name.text(lang))
+                    .to_string()
+            },
+        ),
         Kind::Search => catalog.model(value).map_or_else(|| value.to_string(), |m| model(lang, m)),
         Kind::Number(_) => value.to_string(),
     }

@@ -36,6 +36,8 @@ messages! {
     TYPE_TO_SEARCH = "打字就能搜", "Type to search";
     NOTHING_FOUND = "没有找到。换个写法试试，比如“4090”“qwen2.5 7b”",
         "Nothing found. Try it another way, such as \"4090\" or \"qwen2.5 7b\"";
+    NO_PROJECT = "没有找到。换个说法试试，比如“聊天”“画风”“检测”，或者在下面直接选模型",
+        "Nothing found. Try other words, such as \"chat\", \"style\" or \"detection\", or choose a model below";
     DID_YOU_MEAN = "你是不是要找", "Did you mean";
     SHOW_LIST = "展开列表", "Show the list";
     GROUP_START_HERE = "从这里开始", "Start here";

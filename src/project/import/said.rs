@@ -1,7 +1,11 @@
 //! A sentence in somebody's own words: "一张 3060 12G，用 QLoRA 微调 Qwen2.5-7B".
 
 use super::{Basis, Hints, Note, Piece, Reading, Text, TextKind};
-use crate::project::Field;
+use crate::catalog::Domain;
+use crate::project::fields::NO_GPU;
+use crate::project::number::{self, Kilo};
+use crate::project::{Field, search};
+use crate::units::decimal;
 
 /// Longest sentence that is read so.
 const LONGEST: usize = 600;
@@ -30,30 +34,6 @@ const NUMBERS: &[(&str, Field)] = &[
     ("budget", Field::BudgetLimit),
 ];
 
-/// Words for several cards.
-const COUNTS: &[(&str, &str)] = &[
-    ("两张", "2"),
-    ("双卡", "2"),
-    ("三张", "3"),
-    ("四张", "4"),
-    ("八张", "8"),
-    ("2张", "2"),
-    ("2 张", "2"),
-    ("4张", "4"),
-    ("4 张", "4"),
-    ("8张", "8"),
-    ("8 张", "8"),
-    ("two ", "2"),
-    ("four ", "4"),
-    ("eight ", "8"),
-    ("2x ", "2"),
-    ("4x ", "4"),
-    ("8x ", "8"),
-    ("2 x ", "2"),
-    ("4 x ", "4"),
-    ("8 x ", "8"),
-];
-
 /// Words for what is trained.
 const METHODS: &[(&str, &str)] = &[
     ("qlora", "qlora"),
@@ -65,17 +45,70 @@ const METHODS: &[(&str, &str)] = &[
     ("from scratch", "scratch"),
 ];
 
-/// Reads a sentence that names a card or a model.
+/// Words for how cards share the work.
+const SHARING: &[(&str, &str)] = &[
+    ("zero-3", "zero3"),
+    ("zero3", "zero3"),
+    ("zero 3", "zero3"),
+    ("zero-2", "zero2"),
+    ("zero2", "zero2"),
+    ("zero 2", "zero2"),
+    ("fsdp", "fsdp"),
+];
+
+/// Words for no card at all.
+const NO_CARD: &[&str] =
+    &["没有独显", "没有显卡", "没显卡", "没独显", "无独显", "no gpu", "no graphics card", "without a gpu"];
+
+/// Families that a bare size, `14B`, is looked for in: those that most people fine-tune first.
+const FAMILIES: &[&str] = &["qwen2.5-", "qwen3-", "llama-3.1-", "llama-2-"];
+
+/// Names of models that have no digit.
+const BARE: &[&str] = &["flux", "sdxl", "stable", "whisper"];
+
+/// What is counted: samples, or seconds of sound to a sample of speech recognition (Whisper hears 30).
+const SAMPLES: &[&str] = &[
+    "条",
+    "段",
+    "篇",
+    "句",
+    "幅",
+    "张",
+    "份",
+    "samples",
+    "images",
+    "pictures",
+    "photos",
+    "dialogues",
+    "examples",
+    "rows",
+];
+const HOURS: &[&str] = &["小时", "个小时", "hours"];
+const CLIP_SECONDS: f64 = 30.0;
+
+/// What names of cards begin with, where they do not begin with their number.
+const BRANDS: &[&str] = &["gpu", "nvidia", "geforce", "rtx", "gtx", "rx ", "tesla", "ascend", "昇腾"];
+
+/// Words that a sentence may have and that set nothing.
+const PLAIN: &str =
+    " GPU GPUS CPU AI LLM VRAM OOM GB DEEPSPEED ZERO ZERO-3 ZERO-2 FSDP LORA QLORA RTX GTX CUDA MNIST PC OK ";
+
+/// Reads a sentence that names a card, a model or a project.
 pub fn read(text: &Text, hints: Hints<'_>, reading: &mut Reading) {
     let whole = text.as_str();
-    if reading.kind != TextKind::Unknown || whole.len() > LONGEST || !reading.is_empty() {
+    // A card in running text is a card of a listing, until there is more to be read.
+    let named_card = reading.kind == TextKind::Cards && reading.cards.iter().all(|card| card.mention);
+    if whole.len() > LONGEST || !named_card && (reading.kind != TextKind::Unknown || !reading.is_empty()) {
         return;
     }
+    let (had, seen) = (reading.found.len(), reading.unknown.len());
+    let mut counts = false;
     let small = text.small();
     if small.contains("shared gpu memory")
         || small.contains("共享") && (small.contains("gpu") || small.contains("显存"))
     {
         reading.notes.push(Note::SharedMemory);
+        reading.is(TextKind::Sentence);
     }
     let words: Vec<&str> = whole
         .split(|c: char| !(c.is_ascii_alphanumeric() || ".-_/".contains(c)))
@@ -85,34 +118,171 @@ pub fn read(text: &Text, hints: Hints<'_>, reading: &mut Reading) {
         .collect();
     let from = |word: &str| Piece::new(1, word);
     let (mut at, mut left) = (0, MOST_LOOKUPS);
+    let mut unknown: Vec<&str> = Vec::new();
     while at < words.len() {
         let found = named(words.get(at..).unwrap_or_default(), hints, reading, &mut left);
+        if found.is_none()
+            && let Some(word) = words.get(at)
+            && (word.chars().any(|c| c.is_ascii_digit()) || word.chars().filter(char::is_ascii_uppercase).count() > 1)
+            && !PLAIN.contains(&format!(" {} ", word.to_ascii_uppercase()))
+        {
+            unknown.push(word);
+        }
         at += found.as_ref().map_or(1, |(many, ..)| *many);
         if let Some((_, field, id, name)) = found {
             reading.add(field, id, Basis::Implied, from(&name));
         }
     }
+    if reading.value(Field::Gpu).is_none()
+        && let Some(word) = NO_CARD.iter().find(|word| small.contains(**word))
+    {
+        reading.add(Field::Gpu, NO_GPU, Basis::Implied, from(word));
+    }
+    project(small, hints, reading);
+    let sized = size(&words, hints, reading);
+    unknown.retain(|word| Some(*word) != sized);
     if reading.found.is_empty() {
         return;
     }
-    if reading.value(Field::Gpu).is_some()
-        && let Some((word, count)) = COUNTS.iter().find(|(word, _)| small.contains(word))
-    {
-        reading.add(Field::Count, *count, Basis::Implied, from(word));
-    }
-    if let Some((word, method)) = METHODS.iter().find(|(word, _)| small.contains(word)) {
-        reading.add(Field::Method, *method, Basis::Implied, from(word));
+    for (table, field) in [(METHODS, Field::Method), (SHARING, Field::Sharding)] {
+        if let Some((word, id)) = table.iter().find(|(word, _)| small.contains(word)) {
+            reading.add(field, *id, Basis::Implied, from(word));
+        }
     }
     for (word, field) in NUMBERS {
         let behind = small.find(word).and_then(|at| small.get(at + word.len()..)).unwrap_or_default();
-        let behind =
-            behind.trim_start_matches(|c: char| !c.is_ascii_digit() && !matches!(c, ',' | '，' | '。' | ';' | '；'));
-        let digits: String = behind.chars().take_while(char::is_ascii_digit).collect();
-        if !digits.is_empty() && digits.len() < 7 {
-            reading.add(*field, digits.clone(), Basis::Implied, from(&digits));
+        let until = |c: char| matches!(c, ',' | '，' | '。' | ';' | '；');
+        // Money is told in words as well.
+        let part = |c: char| if *field == Field::BudgetLimit { is_number(c) } else { c.is_ascii_digit() };
+        let behind = behind.trim_start_matches(|c: char| !part(c) && !until(c));
+        let digits: String = behind.chars().take_while(|c| part(*c)).collect();
+        if let Some(number) = amount(&digits).filter(|n| *n >= 1.0 && *n < 1e7) {
+            reading.add(*field, decimal::short(number), Basis::Implied, from(&digits));
+            unknown.retain(|word| *word != digits);
         }
     }
-    reading.is(TextKind::Sentence);
+    for (number, untrimmed) in counted(small) {
+        let Some(value) = amount(number) else { continue };
+        let rest = untrimmed.trim_start_matches([' ', '多', '来', '余', '几']);
+        let is = |words: &[&'static str]| words.iter().find(|word| rest.starts_with(**word)).copied();
+        let behind = rest.trim_start_matches(['张', '块', '片', '×', 'x', '*', ' ']);
+        let a_card = behind.starts_with("卡")
+            || behind.starts_with("显卡")
+            || BRANDS.iter().any(|brand| behind.starts_with(brand))
+            || reading.found.iter().any(|f| f.key == "have" && behind.starts_with(&first_word(&f.from.text)));
+        let double = rest.starts_with('卡');
+        let (field, value, word) =
+            if (a_card && behind.len() < untrimmed.len() || double) && (1.0..=4096.0).contains(&value) {
+                (Field::Count, value, "")
+            } else if let Some(word) = is(SAMPLES) {
+                (Field::Samples, value, word)
+            } else if let Some(word) = is(HOURS).filter(|_| heard(reading, hints)) {
+                (Field::Samples, (value * 3600.0 / CLIP_SECONDS).round(), word)
+            } else {
+                continue;
+            };
+        if field == Field::Count {
+            // A listing counts the lines that name a card.
+            reading.found.retain(|found| found.key != "count");
+            counts = true;
+        }
+        reading.add(field, decimal::short(value), Basis::Implied, from(&format!("{number} {word}")));
+        unknown.retain(|word| word.trim_end_matches(['x', 'X']) != number);
+    }
+    // What is said of the card's memory belongs to its name.
+    let card = reading.value(Field::Gpu).unwrap_or_default().to_owned();
+    let memory = |word: &str| {
+        let digits = word.trim_end_matches(['g', 'G', 'b', 'B']);
+        digits.len() < word.len() && digits.bytes().all(|b| b.is_ascii_digit())
+    };
+    unknown.retain(|word| card.is_empty() || !card.contains(&word.to_ascii_lowercase()) && !memory(word));
+    if named_card && !counts && reading.found.len() == had {
+        reading.unknown.truncate(seen);
+        return;
+    }
+    reading.kind = TextKind::Sentence;
+    reading.cards.clear();
+    reading.unknown.extend(unknown.into_iter().map(from));
+}
+
+fn is_number(sign: char) -> bool {
+    sign.is_ascii_digit() || ".零一二两双三四五六七八九十百千万".contains(sign)
+}
+
+/// A number in digits or Chinese numerals, or a word for one.
+fn amount(number: &str) -> Option<f64> {
+    match number {
+        "双" | "two" => Some(2.0),
+        "four" => Some(4.0),
+        "eight" => Some(8.0),
+        number => number::parse(number, Kilo::Thousand).ok(),
+    }
+}
+
+/// Numbers with what stands behind each.
+fn counted(small: &str) -> Vec<(&str, &str)> {
+    let mut all = Vec::new();
+    let mut rest = small;
+    let mut before = ' ';
+    while let Some(sign) = rest.chars().next() {
+        let word = ["two", "four", "eight"]
+            .into_iter()
+            .find(|word| !before.is_ascii_alphanumeric() && rest.starts_with(*word));
+        let end = word.map_or_else(|| rest.find(|c: char| !is_number(c)).unwrap_or(rest.len()), str::len);
+        let Some((number, behind)) = rest.split_at_checked(end).filter(|(number, _)| !number.is_empty()) else {
+            before = sign;
+            rest = rest.get(sign.len_utf8()..).unwrap_or_default();
+            continue;
+        };
+        if !before.is_ascii_alphanumeric() && !"-._".contains(before) {
+            all.push((number, behind));
+        }
+        before = number.chars().next_back().unwrap_or(' ');
+        rest = behind;
+    }
+    all
+}
+
+fn first_word(name: &str) -> String {
+    name.split(' ').next().unwrap_or_default().to_ascii_lowercase()
+}
+
+/// Whether what is trained hears sound.
+fn heard(reading: &Reading, hints: Hints<'_>) -> bool {
+    let of_preset = || Some(hints.catalog.preset(reading.value(Field::Preset)?)?.model);
+    let model = reading.value(Field::Model).or_else(of_preset).and_then(|id| hints.catalog.model(id));
+    model.is_some_and(|model| model.domain == Domain::Audio)
+}
+
+/// The project that people's own words mean; of several that they may mean, the one with the model that was named.
+fn project(small: &str, hints: Hints<'_>, reading: &mut Reading) {
+    let mut called = search::called(small).into_iter();
+    let Some((word, ids)) = called.next() else { return };
+    let model = reading.value(Field::Model).map(str::to_owned);
+    let presets = || ids.split(' ').filter_map(|id| hints.catalog.preset(id));
+    let same = presets().find(|preset| model.as_deref() == Some(preset.model));
+    // The words for a kind of project say less than the name of a model of another kind.
+    let Some(preset) = same.or_else(|| presets().next().filter(|_| model.is_none())) else { return };
+    reading.add(Field::Preset, preset.id, Basis::Implied, Piece::new(1, word));
+    for (word, _) in called.filter(|(_, other)| *other != ids) {
+        reading.unknown.push(Piece::new(1, word));
+    }
+}
+
+/// A bare size, `14B`, as a model of a family that has it; the word.
+fn size<'a>(words: &[&'a str], hints: Hints<'_>, reading: &mut Reading) -> Option<&'a str> {
+    if reading.value(Field::Model).is_some() {
+        return None;
+    }
+    let sized = |word: &&'a str| {
+        let digits = word.strip_suffix(['b', 'B'])?;
+        decimal::read(digits)?;
+        let model = FAMILIES.iter().find_map(|family| hints.catalog.model(&format!("{family}{digits}b")))?;
+        Some((model.id, *word))
+    };
+    let (id, word) = words.iter().find_map(sized)?;
+    reading.add(Field::Model, id, Basis::Implied, Piece::new(1, word));
+    Some(word)
 }
 
 /// The longest name that these words begin with, `RTX 4060 Ti 16GB` or `Qwen 2.5 7B`: how many of them, and what it names.
@@ -126,7 +296,8 @@ fn named(
     for many in (1..=LONGEST_NAME).rev() {
         let Some(name) = words.get(..many).map(|words| words.join(" ")) else { continue };
         let digits = name.chars().any(|c| c.is_ascii_digit());
-        if !(digits || name.contains('-')) || name.len() < 2 || *left == 0 {
+        let bare = words.first().is_some_and(|word| BARE.contains(&word.to_ascii_lowercase().as_str()));
+        if !(digits || bare || name.contains('-')) || name.len() < 2 || *left == 0 {
             continue;
         }
         if digits
@@ -137,9 +308,12 @@ fn named(
         }
         let begins = name.get(..3).unwrap_or_default().to_ascii_lowercase();
         let likely = || hints.catalog.models.iter().any(|m| m.id.starts_with(&begins));
-        if no_model && name.len() > 4 && begins.bytes().all(|b| b.is_ascii_alphabetic()) && likely() {
+        if no_model && (name.len() > 4 || bare) && begins.bytes().all(|b| b.is_ascii_alphabetic()) && likely() {
             *left = left.saturating_sub(1);
-            if let Some(model) = hints.catalog.resolve_model(&name) {
+            // `FLUX` is one of several, and most people mean the first.
+            let first =
+                || hints.catalog.find_models(&name, 1).first().map(|hit| hit.item).filter(|_| bare && many == 1);
+            if let Some(model) = hints.catalog.resolve_model(&name).or_else(first) {
                 return Some((many, Field::Model, model.id.to_owned(), name));
             }
         }

@@ -142,6 +142,8 @@ fn plain(raw: &str) -> String {
             '\u{feff}' | '\u{200b}' | '\0' => {}
             '\u{a0}' | '\u{3000}' | '\u{2007}' | '\u{202f}' | '\t' => plain.push(' '),
             '│' | '┃' | '║' => plain.push('|'),
+            // Between Chinese words it is a comma of prose.
+            '，' if plain.ends_with(|c: char| c > '\u{2e7f}') => plain.push(sign),
             '\u{ff01}'..='\u{ff5e}' => plain.push(char::from_u32(sign as u32 - 0xfee0).unwrap_or(sign)),
             other => plain.push(other),
         }

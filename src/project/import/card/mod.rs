@@ -49,6 +49,8 @@ pub struct ListedCard {
     pub screen: Option<bool>,
     /// What runs on it.
     pub processes: Vec<Process>,
+    /// Named in running text, and not listed by a tool.
+    pub mention: bool,
     /// Where it stands.
     pub from: Piece,
 }
@@ -176,6 +178,7 @@ fn card(row: Row, hints: Hints<'_>) -> Option<ListedCard> {
         used: row.used,
         screen: row.screen,
         processes: Vec::new(),
+        mention: row.listing == Listing::Mention,
         from: row.from,
     })
 }
