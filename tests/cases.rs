@@ -360,7 +360,7 @@ fn scripts_of_2020_are_right_within_eight_per_cent() {
     assert!(errors[errors.len() / 2] < 6.5 && errors[errors.len() * 9 / 10] < 11.0, "{errors:?}");
 }
 
-/// The page says of a card what the score counts of language models: the same runs fit.
+/// The page says of a card what the score counts: the same runs fit.
 #[test]
 fn the_verdict_shown_is_the_verdict_scored() {
     use enough_gpu::advise::{self, Verdict as Shown};
@@ -370,10 +370,6 @@ fn the_verdict_shown_is_the_verdict_scored() {
         let (Some(verdict), Ok(Subject::Project { project, gpu: Some(gpu) })) = (s.verdict(), &s.case.subject) else {
             continue;
         };
-        // Of other models the score asks the allocator.
-        if s.case.domain != Domain::Llm {
-            continue;
-        }
         // Rows on a namesake of the catalog's card with other memory are about no card that the page knows.
         if s.case.usable != Some(gpu.usable) || catalog.gpu(gpu.id).is_none() {
             continue;
@@ -385,7 +381,10 @@ fn the_verdict_shown_is_the_verdict_scored() {
             continue;
         }
         let Ok(advice) = advise::advise(&asked, &catalog) else { panic!("{}: no advice", s.case.id) };
-        assert_eq!(advice.memory.card, s.figures.as_ref().unwrap().card, "{}", s.case.id);
+        // Of other models the score asks the simulated allocator everywhere, the page where it is a near thing.
+        if s.case.domain == Domain::Llm {
+            assert_eq!(advice.memory.card, s.figures.as_ref().unwrap().card, "{}", s.case.id);
+        }
         let counted = matches!(verdict, Verdict::Caught | Verdict::Refused);
         match advice.verdict {
             Shown::Fits { .. } => assert!(!counted, "{}", s.case.id),
@@ -397,7 +396,7 @@ fn the_verdict_shown_is_the_verdict_scored() {
         }
         compared += 1;
     }
-    assert!(compared > 200, "{compared}");
+    assert!(compared > 700, "{compared}");
 }
 
 /// Rows of quality A and B by how far off they are: the mean error, in percent, and how many are off by more than a

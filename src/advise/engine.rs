@@ -12,6 +12,10 @@ use std::cell::RefCell;
 /// Memory and work of a project. The real one asks `estimate`; tests put arithmetic in its place.
 pub(super) trait Engine {
     fn memory(&self, project: &Project, gpu: Option<&Gpu>) -> Result<MemoryEstimate, CannotEstimate>;
+    /// What is known better of the card on screen, where it is a near thing.
+    fn tried(&self, _: &Project, _: &Gpu, memory: MemoryEstimate) -> MemoryEstimate {
+        memory
+    }
     fn workload(&self, project: &Project, flash: bool) -> Result<Workload, CannotEstimate>;
     /// The part of a need that the card alone decides: its driver's context and its libraries' workspaces.
     fn runtime(&self, gpu: &Gpu) -> Bytes;
@@ -35,6 +39,10 @@ impl<'a> Estimates<'a> {
 impl Engine for Estimates<'_> {
     fn memory(&self, project: &Project, gpu: Option<&Gpu>) -> Result<MemoryEstimate, CannotEstimate> {
         crate::estimate::memory_among(project, gpu, self.catalog, &self.walks)
+    }
+
+    fn tried(&self, project: &Project, gpu: &Gpu, memory: MemoryEstimate) -> MemoryEstimate {
+        crate::estimate::tried(project, gpu, self.catalog, &self.walks, memory)
     }
 
     fn workload(&self, project: &Project, flash: bool) -> Result<Workload, CannotEstimate> {

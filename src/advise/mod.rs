@@ -100,7 +100,11 @@ fn advise_with(engine: &dyn Engine, project: &Project, catalog: &Catalog) -> Res
     let bar = chosen.and_then(|gpu| warnings::bar(project, gpu));
     let gpu = card_in_use(project, catalog);
     let (settled, memory) = match gpu {
-        Some(gpu) => settle(engine, project, gpu)?,
+        Some(gpu) => {
+            let (settled, memory) = settle(engine, project, gpu)?;
+            let memory = engine.tried(&settled, gpu, memory);
+            (settled, memory)
+        }
         None => (project.clone(), engine.memory(project, None)?),
     };
     let memo = Memo::new(engine, project);

@@ -1,6 +1,6 @@
 //! Language models: the step run symbolically.
 
-use super::course::{Course, moment};
+use super::course::{self, moment};
 use super::{CannotEstimate, EstimateMethod, MemoryEstimate, Part, Resolved, TimelinePoint, layout, overhead, stack};
 use crate::catalog::{Gpu, LanguageKind, LanguageModel};
 use crate::network::{self, Program, Weight};
@@ -72,11 +72,11 @@ pub fn timeline(
     let model = &as_written(project, model);
     let plan = Plan::of(project, model, gpu);
     let program = plan.program(model, beside);
-    let mut course = Course::default();
+    let mut course = step::Course::default();
     let deep = program.groups.iter().map(|g| g.repeat).sum::<u64>() > DEEPEST;
     let walk = if deep { Walk::Ends } else { Walk::Full };
     let result = step::run_observed(&program, &plan.config, walk, &mut course);
-    course.points(points, |live| plan.on_card(project, &result, live).parts)
+    course::points(&course, points, |live| plan.on_card(project, &result, live).parts)
 }
 
 /// The model as the project's library writes it.

@@ -254,6 +254,26 @@ pub fn needed(project: &Project, gpu: Option<&Gpu>, catalog: &Catalog) -> Result
     }
 }
 
+/// The estimate for the card on screen: where it fits by less than its band, the simulated allocator is asked, and what it
+/// wants beyond the card counts.
+pub fn tried(
+    project: &Project,
+    gpu: &Gpu,
+    catalog: &Catalog,
+    walks: &Walks,
+    mut memory: MemoryEstimate,
+) -> MemoryEstimate {
+    let within = memory.card <= gpu.usable && memory.card.scale(1.0 + memory.band) > gpu.usable;
+    if within
+        && let Ok(Subject::Other(model)) = subject(project, catalog)
+        && let Some(needed) = measured::needed_beyond(project, model, gpu, &memory, walks)
+    {
+        memory.parts[Part::Overhead as usize] += needed - memory.card;
+        memory.card = needed.max(memory.card);
+    }
+    memory
+}
+
 /// The course of one step, for the picture, in at most `points` points; empty where it cannot be estimated.
 pub fn timeline(project: &Project, gpu: Option<&Gpu>, catalog: &Catalog, points: usize) -> Vec<TimelinePoint> {
     match subject(project, catalog) {

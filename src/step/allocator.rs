@@ -35,43 +35,34 @@ struct Block {
     born: u32,
 }
 
-/// Free blocks by size and age, the smallest and oldest first; there are few, so that they lie in a row.
+/// Free blocks by size and age, with their place, the smallest and oldest first; there are few, so that they lie in a row.
 #[derive(Default)]
-struct Free {
-    sizes: Vec<(u64, u32)>,
-    ids: Vec<u32>,
-}
+struct Free(Vec<(u64, u32, u32)>);
 
 impl Free {
     fn place(&self, size: u64, born: u32) -> usize {
-        self.sizes.partition_point(|other| *other < (size, born))
+        self.0.partition_point(|(other, age, _)| (*other, *age) < (size, born))
     }
 
     /// Size of the smallest block that `size` fits into.
     fn smallest(&self, size: u64) -> Option<u64> {
-        self.sizes.get(self.place(size, 0)).map(|(size, _)| *size)
+        self.0.get(self.place(size, 0)).map(|(size, ..)| *size)
     }
 
     /// The smallest block that `size` fits into.
     fn take(&mut self, size: u64) -> Option<u32> {
         let at = self.place(size, 0);
-        (at < self.sizes.len()).then(|| {
-            self.sizes.remove(at);
-            self.ids.remove(at)
-        })
+        (at < self.0.len()).then(|| self.0.remove(at).2)
     }
 
     fn insert(&mut self, block: &Block, id: u32) {
-        let at = self.place(block.size, block.born);
-        self.sizes.insert(at, (block.size, block.born));
-        self.ids.insert(at, id);
+        self.0.insert(self.place(block.size, block.born), (block.size, block.born, id));
     }
 
     fn remove(&mut self, block: &Block) {
         let at = self.place(block.size, block.born);
-        if self.sizes.get(at) == Some(&(block.size, block.born)) {
-            self.sizes.remove(at);
-            self.ids.remove(at);
+        if self.0.get(at).is_some_and(|(size, born, _)| (*size, *born) == (block.size, block.born)) {
+            self.0.remove(at);
         }
     }
 }
@@ -193,17 +184,16 @@ impl Allocator {
 
     /// Gives back every large segment of which nothing is in use (`release_cached_blocks`).
     fn flush(&mut self) {
-        let (sizes, ids) = (std::mem::take(&mut self.free.sizes), std::mem::take(&mut self.free.ids));
-        for (key, id) in sizes.into_iter().zip(ids) {
-            let block = self.blocks[id as usize];
-            if block.previous == NONE && block.next == NONE {
-                self.unused.push(id);
-                self.large -= block.size;
-            } else {
-                self.free.sizes.push(key);
-                self.free.ids.push(id);
+        let (blocks, unused, large) = (&self.blocks, &mut self.unused, &mut self.large);
+        self.free.0.retain(|&(size, _, id)| {
+            let block = &blocks[id as usize];
+            let whole = block.previous == NONE && block.next == NONE;
+            if whole {
+                unused.push(id);
+                *large -= size;
             }
-        }
+            !whole
+        });
     }
 
     fn give(&mut self, id: u32) {

@@ -5,8 +5,9 @@
 //! to step do the same.
 
 use super::allocator::Allocator;
+use super::course::Course;
 use super::optimizer;
-use super::run::{Observer, Walk, run_observed};
+use super::run::{Walk, run_observed};
 use crate::network::{Dtype, Program, StepConfig, StepImpl, Weight, round};
 use crate::project::Optimizer;
 use crate::units::Bytes;
@@ -23,48 +24,6 @@ pub struct Held {
 /// Steps until the allocator needs nothing new: the first makes states and gradients, the second finds them there.
 const STEPS: usize = 2;
 
-/// What a run of forward and backward asks of the allocator, in order.
-#[derive(Default)]
-struct Course(Vec<Event>);
-
-enum Event {
-    Alloc(u32, u64),
-    Free(u32),
-    Scratch(u64),
-}
-
-impl Observer for Course {
-    fn alloc(&mut self, storage: u32, bytes: u64) {
-        self.0.push(Event::Alloc(storage, bytes));
-    }
-
-    fn free(&mut self, storage: u32) {
-        self.0.push(Event::Free(storage));
-    }
-
-    fn scratch(&mut self, bytes: u64) {
-        self.0.push(Event::Scratch(bytes));
-    }
-}
-
-impl Course {
-    fn of(program: &Program, config: &StepConfig) -> Self {
-        let mut course = Self::default();
-        run_observed(program, config, Walk::Full, &mut course);
-        course
-    }
-
-    fn replay(&self, allocator: &mut Allocator) {
-        for event in &self.0 {
-            match *event {
-                Event::Alloc(storage, bytes) => allocator.alloc(storage, bytes),
-                Event::Free(storage) => allocator.free(storage),
-                Event::Scratch(bytes) => allocator.scratch(bytes),
-            }
-        }
-    }
-}
-
 /// The two kinds of micro-batches: the first of a step and those after it.
 struct Courses {
     first: Course,
@@ -80,13 +39,18 @@ impl Courses {
         };
         let later = StepConfig { accumulation: 2, ..*config };
         let several = config.accumulation > 1 || config.code.zeroes_gradients;
-        Self { first: Course::of(program, &first), later: several.then(|| Course::of(program, &later)) }
+        let of = |config: &StepConfig| {
+            let mut course = Course::of_requests();
+            run_observed(program, config, Walk::Full, &mut course);
+            course
+        };
+        Self { first: of(&first), later: several.then(|| of(&later)) }
     }
 }
 
 /// Loads the model and runs the first steps of training it, with all the memory in the world.
 pub fn first_steps(program: &Program, config: &StepConfig) -> Held {
-    let allocator = walk(program, config, &[&Courses::of(program, config); STEPS], Allocator::default());
+    let allocator = walk::<true>(program, config, &[&Courses::of(program, config); STEPS], Allocator::default());
     Held { reserved: Bytes(allocator.peak()), allocated: Bytes(allocator.live_peak()) }
 }
 
@@ -105,31 +69,68 @@ pub fn least_among(lengths: &[(Program, StepConfig)], order: &[usize]) -> Option
 }
 
 fn search(program: &Program, config: &StepConfig, steps: &[&Courses]) -> Held {
-    let all = walk(program, config, steps, Allocator::default());
+    let all = walk::<true>(program, config, steps, Allocator::default());
     let held = Held { reserved: Bytes(all.peak()), allocated: Bytes(all.live_peak()) };
-    let (mut below, mut enough) = (held.allocated.0, held.reserved.0);
-    for _ in 0..STEPS_OF_SEARCH {
+    let reserved = least_between::<true>(program, config, steps, (held.allocated, held.reserved), STEPS_OF_SEARCH);
+    Held { reserved, ..held }
+}
+
+/// What the allocator wants where it does not get through the first steps with the `room` that it has beside a given amount
+/// in use; `None` where it does, which is told sooner, and for optimizers that make weights and states anew.
+pub fn short_of(program: &Program, config: &StepConfig, room: impl Fn(Bytes) -> Bytes) -> Option<Held> {
+    if renews(config) {
+        return None;
+    }
+    let courses = Courses::of(program, config);
+    let steps = &[&courses; STEPS];
+    let all = walk::<false>(program, config, steps, Allocator::default());
+    let held = Held { reserved: Bytes(all.peak()), allocated: Bytes(all.live_peak()) };
+    let room = room(held.allocated);
+    if held.reserved <= room || !walk::<false>(program, config, steps, Allocator::of(room.0)).failed() {
+        return None;
+    }
+    let reserved = least_between::<false>(program, config, steps, (room, held.reserved), STEPS_WHILE_WAITED_FOR);
+    Some(Held { reserved, ..held })
+}
+
+/// Halvings of the span between memory in use and memory held.
+const STEPS_OF_SEARCH: u32 = 5;
+/// The same while somebody waits.
+const STEPS_WHILE_WAITED_FOR: u32 = 2;
+
+fn least_between<const RENEWS: bool>(
+    program: &Program,
+    config: &StepConfig,
+    steps: &[&Courses],
+    (below, enough): (Bytes, Bytes),
+    halvings: u32,
+) -> Bytes {
+    let (mut below, mut enough) = (below.0, enough.0);
+    for _ in 0..halvings {
         let middle = below + (enough - below) / 2;
-        if walk(program, config, steps, Allocator::of(middle)).failed() {
+        if walk::<RENEWS>(program, config, steps, Allocator::of(middle)).failed() {
             below = middle;
         } else {
             enough = middle;
         }
     }
-    Held { reserved: Bytes(enough), allocated: held.allocated }
+    Bytes(enough)
 }
 
-/// Halvings of the span between memory in use and memory held.
-const STEPS_OF_SEARCH: u32 = 5;
-
-fn walk(program: &Program, config: &StepConfig, steps: &[&Courses], mut allocator: Allocator) -> Allocator {
+/// `RENEWS`: whether optimizers may come by that make weights and states anew.
+fn walk<const RENEWS: bool>(
+    program: &Program,
+    config: &StepConfig,
+    steps: &[&Courses],
+    mut allocator: Allocator,
+) -> Allocator {
     // Weights and states that each step makes anew, tensor by tensor.
     let mut renewed = Vec::new();
     for w in &program.weights {
         for _ in 0..w.times {
             let weight = allocator.hold(w.stored);
             let master = (config.master_weights && w.trained).then(|| allocator.hold(full(w)));
-            if renews(config) && w.trained {
+            if RENEWS && renews(config) && w.trained {
                 renewed.push(vec![master.unwrap_or(weight)]);
             }
         }
@@ -153,7 +154,7 @@ fn walk(program: &Program, config: &StepConfig, steps: &[&Courses], mut allocato
                 allocator.drop_left(left);
             }
         }
-        if renews(config) {
+        if RENEWS && renews(config) {
             renew(program, config, &mut renewed, &mut allocator);
         } else {
             update(program, config, step == 0, &mut allocator);

@@ -93,6 +93,17 @@ pub fn needed(project: &Project, model: &Model, gpu: Option<&Gpu>) -> Result<Byt
     Ok(Planned::of(project, model, gpu, &walks).map_or(memory.card, |planned| planned.needed(project, &memory)))
 }
 
+/// The same where it is more than the card has, for models whose simulation takes no time that a person would notice.
+pub fn needed_beyond(
+    project: &Project,
+    model: &Model,
+    gpu: &Gpu,
+    memory: &MemoryEstimate,
+    walks: &Walks,
+) -> Option<Bytes> {
+    Planned::of(project, model, Some(gpu), walks)?.needed_beyond(project, memory, gpu.usable)
+}
+
 /// Operations of one sample's forward pass, for models that are neither of language nor of pictures alone.
 pub(in crate::estimate) fn forward_flops(project: &Project, model: &Model, o: &OtherModel) -> f64 {
     if let Some(planned) = Planned::of(project, model, None, &Walks::default()) {

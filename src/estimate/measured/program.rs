@@ -1,7 +1,7 @@
 //! Models that are written as programs: the step is run symbolically, as for language models.
 
 use crate::catalog::{Architecture, Gpu, Model, Vendor};
-use crate::estimate::course::{Course, moment};
+use crate::estimate::course::{self, moment};
 use crate::estimate::{CannotEstimate, EstimateMethod, MemoryEstimate, Part, Resolved, TimelinePoint, overhead, stack};
 use crate::network::Program;
 use crate::network::diffusion::{Latents, diffusion};
@@ -20,6 +20,9 @@ const SLACK: f64 = 0.03;
 
 /// Programs of more operators are not walked in full for their reserved memory: an answer must come at once.
 const SIMULATED_OPERATORS: u64 = 6000;
+
+/// Programs of more operators are not tried on the card that the page shows, for the same reason.
+const AWAITED_OPERATORS: u64 = 600;
 
 /// Reserved over allocated memory of the large denoisers, median of the traced steps.
 const TYPICAL_RESERVED: f64 = 1.04;
@@ -206,16 +209,32 @@ impl Planned {
     /// What a card must have for the first steps to get through, by simulating the allocator on cards of several sizes, where
     /// the step's tensors take `memory`.
     pub(super) fn needed(&self, project: &Project, memory: &MemoryEstimate) -> Bytes {
-        // Weights that come and go are not followed, nor are parts of them on several cards.
-        let elsewhere = project.block_swap > 0.0 || project.offload != Offload::None;
-        let apart = self.config.shards != Shards::default();
-        if elsewhere || apart || self.program().looped || self.operators() > SIMULATED_OPERATORS {
+        if !self.is_tried(project) || self.operators() > SIMULATED_OPERATORS {
             return memory.card;
         }
         let held = step::least(self.program(), &self.config);
         let quick = memory.allocated - self.workspaces(&self.step());
         let slack = (held.reserved - held.allocated).max(quick.scale(SLACK));
         (quick + slack).max(memory.reserved) + (memory.card - memory.reserved)
+    }
+
+    /// The same where it is more than `usable`, and `None` where it is not or where looking would keep a person waiting.
+    pub(super) fn needed_beyond(&self, project: &Project, memory: &MemoryEstimate, usable: Bytes) -> Option<Bytes> {
+        if !self.is_tried(project) || self.operators() > AWAITED_OPERATORS {
+            return None;
+        }
+        let outside = memory.card - memory.reserved;
+        let quick = memory.allocated - self.workspaces(&self.step());
+        let room = |live: Bytes| (usable - outside - quick) + live;
+        let held = step::short_of(self.program(), &self.config, room)?;
+        Some((quick + (held.reserved - held.allocated)).max(memory.reserved) + outside)
+    }
+
+    /// Whether the allocator's simulation follows what happens: it does not follow weights that come and go, nor parts of
+    /// them on several cards.
+    fn is_tried(&self, project: &Project) -> bool {
+        let elsewhere = project.block_swap > 0.0 || project.offload != Offload::None;
+        !elsewhere && self.config.shards == Shards::default() && !self.program().looped
     }
 
     /// What the caching allocator would hold after the step on an endless card, over the live peak.
@@ -234,9 +253,9 @@ impl Planned {
 
     /// The course of the step in at most `points` points.
     pub(super) fn timeline(&self, project: &Project, points: usize) -> Vec<TimelinePoint> {
-        let mut course = Course::default();
+        let mut course = step::Course::default();
         let r = step::run_observed(self.program(), &self.config, Walk::Full, &mut course);
-        course.points(points, |live| self.on_card(project, &r, live).0)
+        course::points(&course, points, |live| self.on_card(project, &r, live).0)
     }
 
     /// Operations of forward, for all samples of the micro-batch.
