@@ -1,4 +1,4 @@
-//! What each of several cards holds, by the formulas of ZeRO (Rajbhandari et al. 2020), of tensor and pipeline parallelism;
+//! What each of several cards holds, by the formulas of `ZeRO` (Rajbhandari et al. 2020), of tensor and pipeline parallelism;
 //! and what each library makes of "automatic".
 #![cfg(not(target_arch = "wasm32"))]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]

@@ -70,7 +70,7 @@ fn runs_take_as_long_as_published() {
 }
 
 /// Hours of nnU-Net's 1,000 epochs of 250 steps and 50 validations on an A100 of 40 GB (MIC-DKFZ/nnUNet
-/// documentation/resenc_presets.md): model, side of the patch, hours.
+/// `documentation/resenc_presets.md`): model, side of the patch, hours.
 const VOLUMES: [(&str, u64, f64); 4] = [
     ("nnunet-3d", 128, 9.0),
     ("nnunet-resenc-m", 128, 12.0),

@@ -149,7 +149,7 @@ fn main_memory_is_behind_the_slot() {
     close(alone(&Workload { traffic: 1e12, ..disk }, card), one);
 }
 
-/// A step of nothing but gradients: what rings say they move (Rabenseifner: `2 (n - 1) / n`; ZeRO, section 7).
+/// A step of nothing but gradients: what rings say they move (Rabenseifner: `2 (n - 1) / n`; `ZeRO`, section 7).
 #[test]
 fn cards_tell_each_other_what_their_way_of_sharing_asks_for() {
     let catalog = Catalog::bundled();

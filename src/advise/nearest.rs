@@ -78,7 +78,7 @@ fn described(run: &'static MeasuredRun) -> ([&'static str; 8], [u64; 4]) {
 
 /// Peaks that are not the same to a reader.
 fn apart(a: &MeasuredRun, b: &MeasuredRun) -> bool {
-    const APART: f64 = 1.25;
+    const APART: f64 = 1.5;
     let ratio = a.peak.0.max(1) as f64 / b.peak.0.max(1) as f64;
     !(1.0 / APART..=APART).contains(&ratio)
 }

@@ -52,6 +52,9 @@ fn has(project: &Project, gpu: &str, knob: &str) -> bool {
     turned(project, gpu).iter().any(|(_, name)| name.split('+').any(|n| n == knob))
 }
 
+/// An edit of a project.
+type Change = fn(&mut Project);
+
 #[test]
 fn knobs_are_those_that_can_be_turned() {
     let base = heavy();
@@ -69,7 +72,6 @@ fn knobs_are_those_that_can_be_turned() {
     ];
     assert_eq!(turned(&base, "rtx-4090"), expected.map(|(level, name)| (level, name.to_owned())));
     // One thing is changed, and a knob is there or not.
-    type Change = fn(&mut Project);
     let cases: &[(&str, &str, bool, Change)] = &[
         ("FlashAttention", "rtx-4090", false, |_| {}),
         ("FlashAttention", "rtx-4090", true, |p| p.attention = Attention::Eager),
@@ -441,7 +443,7 @@ fn choices_are_ordered_by_what_people_want() {
     let bought = Some(Buy { new: None, used: Some(Money::usd(5.0)), as_of: "", rough: false });
     assert_eq!(other(&|r| (r.choice.gpu, r.choice.buy) = ("c", bought)), Greater);
     // Trouble: more cards, another batch, no CUDA.
-    let trouble = |count, growth, cuda| Ranked { growth, cuda, ..choice("a", count, 1.0, 1.0) }.trouble();
+    let trouble = |count, growth, cuda| Ranked { cuda, growth, ..choice("a", count, 1.0, 1.0) }.trouble();
     let close = |a: f64, b: f64| assert!((a - b).abs() < 1e-9, "{a} {b}");
     close(trouble(1, 1.0, true), 1.0);
     close(trouble(8, 1.0, true), 1.6);

@@ -200,7 +200,7 @@ fn cards_cost_what_the_market_asks() {
     let catalog = Catalog::bundled();
     let like = catalog.gpu("rtx-4090").unwrap();
     let market = |msrp, street, used, cny| Gpu {
-        price: GpuPrice { msrp_usd: msrp, street_usd: street, used_usd: used, street_cny: cny, ..like.price.clone() },
+        price: GpuPrice { msrp_usd: msrp, street_usd: street, used_usd: used, street_cny: cny, ..like.price },
         ..like.clone()
     };
     let (mut dollars, asked) = (Project::default(), yuan());
