@@ -43,7 +43,7 @@ const OTHER_MODEL: (f64, f64) = (0.25, 0.7);
 pub fn nearest(project: &Project, catalog: &Catalog, limit: usize) -> Vec<NearRun> {
     let Some(model) = catalog.model(&project.model) else { return Vec::new() };
     let mut found: Vec<NearRun> = measured_runs().iter().filter_map(|run| near(project, model, run, catalog)).collect();
-    // What differs is not among the settings that were written down: nobody learns from such figures.
+    // What differs is not among the settings that were written down: of another model nobody learns from such figures.
     let blurred: Vec<&'static MeasuredRun> = found
         .iter()
         .filter(|near| {
@@ -51,7 +51,7 @@ pub fn nearest(project: &Project, catalog: &Catalog, limit: usize) -> Vec<NearRu
         })
         .map(|near| near.run)
         .collect();
-    found.retain(|near| !blurred.iter().any(|run| std::ptr::eq(*run, near.run)));
+    found.retain(|near| near.same_model || !blurred.iter().any(|run| std::ptr::eq(*run, near.run)));
     sort(&mut found, |a, b| a.distance.total_cmp(&b.distance));
     // One source prints many rows that say the same of a project.
     let mut told: Vec<NearRun> = Vec::new();
@@ -78,7 +78,7 @@ fn described(run: &'static MeasuredRun) -> ([&'static str; 8], [u64; 4]) {
 
 /// Peaks that are not the same to a reader.
 fn apart(a: &MeasuredRun, b: &MeasuredRun) -> bool {
-    const APART: f64 = 1.5;
+    const APART: f64 = 1.25;
     let ratio = a.peak.0.max(1) as f64 / b.peak.0.max(1) as f64;
     !(1.0 / APART..=APART).contains(&ratio)
 }
