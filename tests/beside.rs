@@ -2,6 +2,8 @@
 #![cfg(not(target_arch = "wasm32"))]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod numbers;
+
 use enough_gpu::advise::nearest::{NearRun, nearest};
 use enough_gpu::advise::plan::{MOST_CARDS, plan, safe_plan, samples_per_step};
 use enough_gpu::advise::pretraining::{
@@ -15,12 +17,8 @@ use enough_gpu::project::{
     Checkpointing, Choice, Framework, Meter, Method, Offload, Optimizer, Precision, Project, Sharding,
 };
 use enough_gpu::units::Currency;
+use numbers::near;
 use std::collections::BTreeSet;
-
-#[track_caller]
-fn near(a: f64, b: f64, share: f64) {
-    assert!((a - b).abs() <= share * a.abs().max(b.abs()).max(1e-9), "{a} and {b}");
-}
 
 /// A project that a measured run is the run of.
 fn of_run() -> (Project, NearRun) {

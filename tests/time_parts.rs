@@ -2,10 +2,13 @@
 #![cfg(not(target_arch = "wasm32"))]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod numbers;
+
 use enough_gpu::catalog::{Catalog, Gpu};
 use enough_gpu::estimate::time::{Arithmetic, Cut, Workload, achieved, is_fast, peak};
 use enough_gpu::estimate::{Bottleneck, TimeEstimate};
 use enough_gpu::project::{Interconnect, Network, Parallel, Sharding, Wires};
+use numbers::close;
 
 /// A step that asks for nothing.
 fn idle() -> Workload {
@@ -45,11 +48,6 @@ fn on(load: &Workload, gpu: &Gpu, count: u32, sharding: Sharding) -> TimeEstimat
 
 fn alone(load: &Workload, gpu: &Gpu) -> f64 {
     on(load, gpu, 1, Sharding::Ddp).step.0
-}
-
-#[track_caller]
-fn close(a: f64, b: f64) {
-    assert!((a - b).abs() <= 1e-9 * a.abs().max(b.abs()).max(1e-12), "{a} and {b}");
 }
 
 /// The seconds of a step on one card that asks for one thing alone.

@@ -1,37 +1,14 @@
 //! Vision and voice programs against steps of the real classes, traced.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod pictures;
+
 use enough_gpu::catalog::Catalog;
 use enough_gpu::network::vision::{Pictures, vision};
-use enough_gpu::project::{Checkpointing, Framework, Method, Optimizer, Precision, Project};
-use enough_gpu::step::{AttentionKernel, Code, Dtype, Loss, Shards, StepConfig, StepImpl, Task, Trained, Walk, run};
+use enough_gpu::project::{Framework, Method, Optimizer, Precision, Project};
+use enough_gpu::step::{AttentionKernel, Dtype, StepConfig, Walk, run};
+use pictures::config;
 use std::fmt::Write as _;
-
-fn config(batch: u64, half: bool) -> StepConfig {
-    StepConfig {
-        batch,
-        sequence: 0,
-        decoder_sequence: None,
-        task: Task::LanguageModel,
-        trained: Trained::All,
-        weights: Dtype::F32,
-        autocast: half.then_some(Dtype::F16),
-        master_weights: false,
-        quantization: None,
-        kbit_prepare: false,
-        code: Code::default(),
-        adapter: Dtype::F32,
-        optimizer: Optimizer::SgdMomentum,
-        optimizer_impl: StepImpl::Foreach,
-        checkpointing: Checkpointing::Off,
-        reentrant: false,
-        attention: AttentionKernel::Sdpa,
-        loss: Loss::Upcast,
-        hold_outputs: false,
-        accumulation: 1,
-        shards: Shards::default(),
-    }
-}
 
 #[test]
 fn yolo() {

@@ -1,43 +1,18 @@
 //! The catalog's multiply-accumulates and outputs of vision models against those of the written programs.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod pictures;
+
 use enough_gpu::catalog::{Architecture, Catalog};
 use enough_gpu::network::vision::{Pictures, vision};
-use enough_gpu::project::{Checkpointing, Optimizer};
-use enough_gpu::step::{AttentionKernel, Code, Dtype, Loss, Shards, StepConfig, StepImpl, Task, Trained};
-
-fn config() -> StepConfig {
-    StepConfig {
-        batch: 1,
-        sequence: 0,
-        decoder_sequence: None,
-        task: Task::LanguageModel,
-        trained: Trained::All,
-        weights: Dtype::F32,
-        autocast: None,
-        master_weights: false,
-        quantization: None,
-        kbit_prepare: false,
-        code: Code::default(),
-        adapter: Dtype::F32,
-        optimizer: Optimizer::SgdMomentum,
-        optimizer_impl: StepImpl::Foreach,
-        checkpointing: Checkpointing::Off,
-        reentrant: false,
-        attention: AttentionKernel::Sdpa,
-        loss: Loss::Upcast,
-        hold_outputs: false,
-        accumulation: 1,
-        shards: Shards::default(),
-    }
-}
+use pictures::config;
 
 /// Rows whose source counts something else: the image tower of two, pictures of 800 x 1,066, two matrices without biases.
 const OTHERWISE: [&str; 5] = ["clip-b-32", "siglip-b-16", "siglip-b-16-224", "detr-r50", "mnist-mlp"];
 
 #[test]
 fn the_catalog_counts_what_the_programs_compute() {
-    let config = config();
+    let config = config(1, false);
     let mut held = 0;
     for model in Catalog::bundled().models.iter() {
         let Architecture::Vision(v) = &model.architecture else { continue };

@@ -2,22 +2,15 @@
 #![cfg(not(target_arch = "wasm32"))]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod numbers;
+
 use enough_gpu::catalog::{Catalog, LanguageModel};
 use enough_gpu::estimate::time::{Arithmetic, Workload};
 use enough_gpu::project::{
     Attention, BaseFormat, Checkpointing, Framework, LoraTargets, LossKernel, Method, Objective, Offload, Optimizer,
     OptimizerImpl, Precision, Project,
 };
-
-#[track_caller]
-fn close(a: f64, b: f64) {
-    near(a, b, 1e-9);
-}
-
-#[track_caller]
-fn near(a: f64, b: f64, share: f64) {
-    assert!((a - b).abs() <= share * a.abs().max(b.abs()).max(1e-12), "{a:e} and {b:e}");
-}
+use numbers::{close, load, near, with};
 
 /// A full training of two samples of 1,024 tokens that keeps everything.
 fn full(model: &str) -> Project {
@@ -33,16 +26,6 @@ fn full(model: &str) -> Project {
         accumulation: 1,
         ..Project::default()
     }
-}
-
-fn load(project: &Project) -> Workload {
-    Workload::new(project, true, &Catalog::bundled()).unwrap()
-}
-
-fn with(base: &Project, change: impl FnOnce(&mut Project)) -> Workload {
-    let mut project = base.clone();
-    change(&mut project);
-    load(&project)
 }
 
 /// The matrices of Llama 3.1 8B, by its configuration: 32 layers of 4,096 columns, 8 of 32 heads for keys and values, MLP of

@@ -2,19 +2,10 @@
 #![cfg(not(target_arch = "wasm32"))]
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
-use enough_gpu::catalog::Catalog;
-use enough_gpu::estimate::time::Workload;
+mod numbers;
+
 use enough_gpu::project::{BaseFormat, Checkpointing, CustomNetwork, Method, Precision, Project, TextEncoders};
-
-#[track_caller]
-fn near(a: f64, b: f64, share: f64) {
-    assert!((a - b).abs() <= share * a.abs().max(b.abs()).max(1e-12), "{a:e} and {b:e}");
-}
-
-#[track_caller]
-fn close(a: f64, b: f64) {
-    near(a, b, 1e-9);
-}
+use numbers::{close, load, near, with};
 
 fn full(model: &str, side: u64) -> Project {
     Project {
@@ -27,16 +18,6 @@ fn full(model: &str, side: u64) -> Project {
         cached_latents: true,
         ..Project::default()
     }
-}
-
-fn load(project: &Project) -> Workload {
-    Workload::new(project, true, &Catalog::bundled()).unwrap()
-}
-
-fn with(base: &Project, change: impl FnOnce(&mut Project)) -> Workload {
-    let mut project = base.clone();
-    change(&mut project);
-    load(&project)
 }
 
 /// What the weights move in a step, and what each sample does.

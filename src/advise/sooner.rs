@@ -43,31 +43,7 @@ pub(super) fn sooner(
         .flat_map(|kind| sets.iter().map(move |set| set.iter().copied().chain([kind]).collect()))
         .chain(sets.iter().filter(|set| !set.is_empty()).cloned())
         .collect();
-    let (mut best, mut least): (Option<FitPlan>, f64) = (None, WORTH_A_CHANGE);
-    for fixes in all {
-        let mut changed = project.clone();
-        for kind in &fixes {
-            apply(*kind, &mut changed, gpu);
-        }
-        let Some(need) = memo.need_of(&changed, gpu).filter(|need: &Need| need.fits(gpu.usable)) else { continue };
-        let Some(share) = memo.time_of(&changed, gpu).map(|time| time.run.0 / now) else { continue };
-        // Of two that take about as long the smaller change.
-        let fewer = best.as_ref().is_some_and(|b| fixes.len() < b.fixes.len());
-        if share < if fewer { least * 1.1 } else { least } {
-            least = share;
-            best = Some(FitPlan {
-                card: need.card,
-                spare: gpu.usable - need.card,
-                slower: Some(share),
-                risk: QualityRisk::None,
-                project: changed,
-                fixes,
-            });
-        }
-    }
-    // A packed base leaves room for a whole copy on each card; layers one behind the other send next to nothing.
-    let (base, tries) = (best.as_ref().map_or(1.0, |_| least), others(project, known));
-    for fixes in tries {
+    let tried = |fixes: Vec<FixKind>| {
         let mut changed = project.clone();
         for kind in &fixes {
             apply(*kind, &mut changed, gpu);
@@ -76,21 +52,27 @@ pub(super) fn sooner(
                 (changed.accumulation, changed.hardware.parallel) = (accumulation(project, 1), Parallel::default());
             }
         }
-        let Some(need) = memo.need_of(&changed, gpu).filter(|need: &Need| need.fits(gpu.usable)) else { continue };
-        let Some(share) = memo.time_of(&changed, gpu).map(|time| time.run.0 / now) else { continue };
+        let need = memo.need_of(&changed, gpu).filter(|need: &Need| need.fits(gpu.usable))?;
+        let share = memo.time_of(&changed, gpu)?.run.0 / now;
         let risk = if fixes.contains(&FixKind::QLora) { QualityRisk::Slight } else { QualityRisk::None };
+        let (card, spare) = (need.card, gpu.usable - need.card);
+        Some((share, FitPlan { card, spare, slower: Some(share), risk, project: changed, fixes }))
+    };
+    let (mut best, mut least): (Option<FitPlan>, f64) = (None, WORTH_A_CHANGE);
+    for (share, plan) in all.into_iter().filter_map(tried) {
+        // Of two that take about as long the smaller change.
+        let fewer = best.as_ref().is_some_and(|b| plan.fixes.len() < b.fixes.len());
+        if share < if fewer { least * 1.1 } else { least } {
+            (best, least) = (Some(plan), share);
+        }
+    }
+    // A packed base leaves room for a whole copy on each card; layers one behind the other send next to nothing.
+    let base = best.as_ref().map_or(1.0, |_| least);
+    for (share, plan) in others(project, known).into_iter().filter_map(tried) {
         // What leaves the result as it is comes first, unless another is far faster.
-        let worth = if risk == QualityRisk::None { least } else { least.min(base / FAR_FASTER) };
+        let worth = if plan.risk == QualityRisk::None { least } else { least.min(base / FAR_FASTER) };
         if share < worth {
-            least = share;
-            best = Some(FitPlan {
-                card: need.card,
-                spare: gpu.usable - need.card,
-                slower: Some(share),
-                risk,
-                project: changed,
-                fixes,
-            });
+            (best, least) = (Some(plan), share);
         }
     }
     best

@@ -14,7 +14,7 @@ const DELIVERY_H: f64 = 48.0;
 /// A computer without a card takes about this much from the wall: processor and rest (memory).
 const PROCESSOR_KW: f64 = 0.2;
 
-/// A plan that takes no rent and nothing from a shop.
+/// A plan of which nothing is known but hours and cost: it takes no rent and nothing from a shop.
 fn plain(terms: &Terms<'_>, way: Way, gpu: &'static str, count: u32, hours: f64, cost: f64) -> Plan {
     Plan {
         gpu,
@@ -65,21 +65,11 @@ pub(super) fn without_rent(terms: &Terms<'_>, catalog: &Catalog, given: &Given<'
 pub(super) fn elsewhere(terms: &Terms<'_>, gpu: &Gpu, choice: &CardChoice, foreign: bool, all: &mut Vec<Plan>) {
     let Some(hours) = choice.time.map(|t| t.run.hours()) else { return };
     let plan = |way: Way, who: &'static str, wait: f64, cost: Money, outlay: Money| Plan {
-        gpu: gpu.id,
-        count: choice.count,
-        way,
         who,
-        hours,
         wait,
         cost,
         outlay,
-        worth: None,
-        price: None,
-        as_of: "",
-        rough: false,
-        abroad: false,
-        disk_gb: 0.0,
-        billed: Billed::AsSaid,
+        ..plain(terms, way, gpu.id, choice.count, hours, 0.0)
     };
     if let Some(rent) = choice.rent.filter(|r| foreign || !r.converted) {
         let dated =

@@ -15,7 +15,7 @@ use enough_gpu::project::{
     Attention, BaseFormat, Checkpointing, CustomNetwork, Framework, Habits, LanguageTask, Lora, LoraTargets,
     LossKernel, Method, Objective, Offload, Project, Runtime, TextEncoders,
 };
-use enough_gpu::units::{Bytes, GIB};
+use enough_gpu::units::Bytes;
 
 /// The case of a row.
 pub(crate) fn case(row: &Row<'_>, catalog: &Catalog) -> Case {
@@ -41,10 +41,6 @@ pub(crate) fn case(row: &Row<'_>, catalog: &Catalog) -> Case {
     let cache = cache.and_then(|(_, rest)| sizes::tokens(rest)).map(|gb| gb as f64);
     // What was in use when a run failed is no peak.
     let peak = if outcome == Some(Outcome::Fits) { row.number("measured_gb") } else { None };
-    // When torchtune's tutorials were written its log divided by a thousand millions (`get_memory_stats` in
-    // torchtune/utils/memory.py; by 1024^3 since September 2024).
-    let decimal = row.text("source").contains("torchtune docs/source/tutorials");
-    let unit = if decimal { 1e9 / GIB as f64 } else { 1.0 };
     Case {
         id: row.text("id").to_owned(),
         domain,
@@ -68,7 +64,7 @@ pub(crate) fn case(row: &Row<'_>, catalog: &Catalog) -> Case {
                 _ => Meter::Smi,
             },
         },
-        peak: peak.filter(|size| *size > 0.0).map(|size| Bytes::from_gib((size + cache.unwrap_or(0.0)) * unit)),
+        peak: peak.filter(|gib| *gib > 0.0).map(|gib| Bytes::from_gib(gib + cache.unwrap_or(0.0))),
         outcome,
         usable,
         subject: subject(row, domain, gpu, catalog),
@@ -162,8 +158,6 @@ fn project(
         "" if framework == Framework::Unsloth || row.text("source").starts_with("unsloth") => {
             words::optimizer("adamw_8bit")
         }
-        // What kohya_ss' form begins with (`kohya_gui/class_basic_training.py`, `value="AdamW8bit"`).
-        "" if row.text("source").contains("/kohya_ss") => words::optimizer("adamw_8bit"),
         stated => words::optimizer(stated),
     };
     if row.text("note").contains("optimizer in bwd") {
