@@ -1,0 +1,108 @@
+//! People's own words, pasted: what they want to train on what, and prose that says nothing of it.
+#![cfg(not(target_arch = "wasm32"))]
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
+
+use enough_gpu::catalog::Catalog;
+use enough_gpu::project::Project;
+use enough_gpu::project::import::{Hints, Note, Text, TextKind, read};
+
+/// Sentences in people's own words.
+#[test]
+fn a_sentence_is_read() {
+    let catalog = Catalog::bundled();
+    for (text, wanted) in [
+        (
+            "我有一张 3060 12G，想用 QLoRA 微调 Qwen2.5-7B，序列 2048",
+            "have=rtx-3060-12gb model=qwen2.5-7b method=qlora seq=2048",
+        ),
+        (
+            "can i train llama 3.1 8b with lora on a 4090? batch 2",
+            "have=rtx-4090 model=llama-3.1-8b method=lora batch=2",
+        ),
+        ("显存不够怎么办？我有一张 4090。", "have=rtx-4090"),
+        (
+            "I have two RTX 3090s and want to do full fine-tuning of Llama-3.1-8B",
+            "have=rtx-3090 count=2 model=llama-3.1-8b method=full",
+        ),
+        (
+            "两张4090，微调 Qwen3-8B，LoRA，batch 4，长度 4096，预算 500 元",
+            "have=rtx-4090 count=2 model=qwen3-8b method=lora batch=4 seq=4096 budget=500",
+        ),
+        ("RX 7900 XTX 能训练 whisper-small 吗", "have=rx-7900-xtx model=whisper-small"),
+        ("two T4 on Kaggle, qwen2.5-1.5b full fine-tuning", "have=t4 model=qwen2.5-1.5b method=full"),
+        ("RTX 4060 Ti 16GB 能不能跑 SDXL LoRA，分辨率 1024", "have=rtx-4060-ti-16gb method=lora side=1024"),
+    ] {
+        let reading = read(text, Hints::pasted(&catalog));
+        let found: Vec<String> = reading.found.iter().map(|f| format!("{}={}", f.key, f.value)).collect();
+        let missing: Vec<&str> = wanted.split_whitespace().filter(|pair| !found.iter().any(|f| f == pair)).collect();
+        assert!(missing.is_empty() && reading.kind == TextKind::Sentence, "{text}: {missing:?} in {found:?}");
+    }
+    // With the name of a project, a bare size, a count of samples; what was not understood is listed.
+    for (text, wanted, not) in [
+        (
+            "实验室有 4 张 4090，想做 14B LoRA，用 DeepSpeed ZeRO-3",
+            "have=rtx-4090 count=4 model=qwen2.5-14b method=lora sharding=zero3",
+            "",
+        ),
+        (
+            "画手，RTX 4060 8G，想用三百张工笔画训练 FLUX 的 LoRA",
+            "have=rtx-4060 count=1 model=flux.1-dev method=lora samples=300 preset=gongbi-lora-flux",
+            "",
+        ),
+        (
+            "我想用 8GB 的 4060 训练一个讲冷笑话的中文聊天模型，大概 2000 条数据",
+            "have=rtx-4060 preset=joke-chat-qlora samples=2000",
+            "",
+        ),
+        (
+            "我想微调 Whisper small，卡是 3060 12G，大概 50 小时录音",
+            "have=rtx-3060-12gb model=whisper-small samples=6000",
+            "",
+        ),
+        ("大一学生，笔记本没有独显，想学 MNIST 和猫狗分类", "have=none preset=mnist", "猫狗"),
+        ("预算三千，想买张卡跑 Stable Diffusion 的 LoRA", "model=sd1.5 method=lora budget=3000", ""),
+        ("两张 4090 微调 Qwen3-8B，24 张照片不算", "have=rtx-4090 count=2 model=qwen3-8b samples=24", ""),
+        (
+            "I want to fine-tune Qwen3-14B with FSDP on four RTX 4090, 5000 samples and XYZ9",
+            "have=rtx-4090 count=4 model=qwen3-14b sharding=fsdp samples=5000",
+            "XYZ9",
+        ),
+        ("十万条对话，双卡 3090，全量微调 7B", "have=rtx-3090 count=2 model=qwen2.5-7b method=full samples=100000", ""),
+    ] {
+        let reading = read(text, Hints::pasted(&catalog));
+        let found: Vec<String> = reading.found.iter().map(|f| format!("{}={}", f.key, f.value)).collect();
+        let missing: Vec<&str> = wanted.split_whitespace().filter(|pair| !found.iter().any(|f| f == pair)).collect();
+        assert!(
+            missing.is_empty() && reading.kind == TextKind::Sentence,
+            "{text}: {missing:?} in {found:?} {:?}",
+            reading.kind
+        );
+        let unknown: Vec<&str> = reading.unknown.iter().map(|piece| piece.text.as_str()).collect();
+        assert_eq!(unknown.join(" "), not, "{text}");
+        assert!(reading.apply(&Project::default(), &catalog).1.is_empty(), "{text}");
+    }
+    assert_eq!(read("GPU 0: NVIDIA GeForce RTX 4090 (UUID: GPU-0)", Hints::pasted(&catalog)).kind, TextKind::Cards);
+    assert!(Text::new("画手，RTX 4060，batch=2").as_str().contains("画手，RTX"));
+    let shared = read("共享GPU内存占了 9GB，速度特别慢", Hints::pasted(&catalog));
+    assert!(shared.notes.contains(&Note::SharedMemory) && shared.kind != TextKind::Unknown, "{shared:?}");
+    let prose = read("I went to the market in 2024 and bought 3 apples for 12 dollars.", Hints::pasted(&catalog));
+    assert!(prose.is_empty(), "{prose:?}");
+}
+
+/// What is no script stays unknown.
+#[test]
+fn prose_is_no_script() {
+    let catalog = Catalog::bundled();
+    for text in [
+        "I set the batch to 4 and it still fails.",
+        "Note: this is fine.\nBut: this is not.\nepochs: many",
+        "a = 1\nb = 2\nprint(a + b)\n",
+        "显存不够怎么办？",
+        "key: value\nother: thing\n",
+        "SELECT * FROM runs WHERE batch = 3",
+    ] {
+        let reading = read(text, Hints::pasted(&catalog));
+        assert_eq!(reading.kind, TextKind::Unknown, "{text}: {:?}", reading.found);
+        assert!(reading.found.is_empty());
+    }
+}
