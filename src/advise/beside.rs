@@ -70,10 +70,11 @@ pub(super) fn purchases(all: &[Plan], limit: f64, own: Option<(Bytes, f64)>, cat
     let better = |p: &&&Plan| own.is_none_or(|own| gains(p, own));
     let better: Vec<&Plan> = within.iter().filter(better).copied().collect();
     let price = |a: &&Plan, b: &&Plan| a.outlay.amount.total_cmp(&b.outlay.amount);
-    let alone = |p: &Plan| p.count > 1;
-    let soonest = |a: &&Plan, b: &&Plan| alone(a).cmp(&alone(b)).then(a.hours.total_cmp(&b.hours)).then(price(a, b));
+    let several = |p: &Plan| p.count > 1;
+    let soonest =
+        |a: &&Plan, b: &&Plan| several(a).cmp(&several(b)).then(a.hours.total_cmp(&b.hours)).then(price(a, b));
     let quicker = better.iter().copied().min_by(soonest);
-    let fair = |p: &&Plan| quicker.is_none_or(|q| alone(p) == alone(q) && p.hours <= q.hours * TOO_SLOW);
+    let fair = |p: &&Plan| quicker.is_none_or(|q| several(p) == several(q) && p.hours <= q.hours * TOO_SLOW);
     let roomy = |a: &&Plan, b: &&Plan| cuda(b).cmp(&cuda(a)).then(memory(b).cmp(&memory(a))).then(price(a, b));
     let first = better.iter().copied().filter(fair).min_by(roomy);
     Bought {
