@@ -17,7 +17,7 @@ pub const fn part(part: Part) -> Message {
         Part::Activations => both!("激活", "Activations"),
         Part::Logits => both!("logits 和损失", "Logits and loss"),
         Part::Temporaries => both!("临时空间", "Scratch"),
-        Part::Overhead => both!("环境和零碎", "Runtime, slack"),
+        Part::Overhead => both!("环境和零碎", "Runtime and slack"),
     }
 }
 
