@@ -75,14 +75,21 @@ pub(super) fn front(plans: &Plans) -> Front {
                 .map(|h| Mark { at: x(h), value: h })
                 .collect(),
         ),
-        money: thinned(
-            (-2..9)
-                .map(|power| 10_f64.powi(power))
-                .filter(|m| (least..=top).contains(m))
-                .map(|m| Mark { at: y(m), value: m })
-                .collect(),
-        ),
+        money: {
+            let free = all().any(|p| cost(p) <= 0.0).then_some(0.0);
+            free.into_iter().chain(amounts(least, top)).map(|m| Mark { at: y(m), value: m }).collect()
+        },
     }
+}
+
+/// Round amounts between two: powers of ten, and halves and doubles of them where those would be too few for an axis.
+fn amounts(least: f64, top: f64) -> Vec<f64> {
+    let round = |figures: &[f64]| -> Vec<f64> {
+        let all = (-3..9).flat_map(|power| figures.iter().map(move |f| f * 10_f64.powi(power)));
+        all.filter(|m| (least..=top).contains(m)).collect()
+    };
+    let tens = round(&[1.0]);
+    thinned(if tens.len() < 2 { round(&[1.0, 2.0, 5.0]) } else { tens })
 }
 
 /// The picks with the places where their names stand: at the plan of the front that is nearest to them.
@@ -117,7 +124,7 @@ fn steps(dots: &[Dot]) -> String {
 }
 
 /// Every second or third where there are too many.
-fn thinned(marks: Vec<Mark>) -> Vec<Mark> {
+fn thinned<T>(marks: Vec<T>) -> Vec<T> {
     let every = marks.len().div_ceil(MARKS).max(1);
     marks.into_iter().step_by(every).collect()
 }
@@ -208,6 +215,9 @@ mod tests {
                 }
             }
         }
+        assert_eq!(amounts(0.3, 5000.0), [1.0, 10.0, 100.0, 1000.0]);
+        assert_eq!(amounts(0.023, 0.098), [0.05]);
+        assert_eq!(amounts(0.3, 7.0), [0.5, 1.0, 2.0, 5.0]);
         assert_eq!(rounds(1040.0), [0.0, 500.0, 1000.0]);
         assert_eq!(rounds(90.0), [0.0, 25.0, 50.0, 75.0]);
     }
