@@ -265,6 +265,10 @@ const BOUNDS: &[(&str, Domain, Measure, f64)] = &[
     ("drawn", Domain::Llm, Measure::Median, 0.01),
     ("drawn", Domain::Llm, Measure::P90, 0.05),
     ("drawn", Domain::Llm, Measure::Worst, 0.6),
+    ("adapters", Domain::Llm, Measure::Estimated, 100.0),
+    ("adapters", Domain::Llm, Measure::Median, 0.01),
+    ("adapters", Domain::Llm, Measure::P90, 0.07),
+    ("adapters", Domain::Llm, Measure::Worst, 0.6),
     ("drawn", Domain::Vision, Measure::Estimated, 100.0),
     ("drawn", Domain::Vision, Measure::Median, 0.05),
     ("drawn", Domain::Vision, Measure::P90, 4.5),
@@ -327,6 +331,14 @@ fn drawn_steps_within_the_bounds() {
     let off = |s: &&Scored| !s.case.id.starts_with('y') && s.error().is_none_or(|e| e.abs() > 1.0);
     let off: Vec<_> = scored.iter().filter(off).map(|s| (&s.case.id, s.error())).collect();
     assert!(off.is_empty(), "{off:?}");
+}
+
+/// Other adapters of PEFT than plain ones, and embedding and head trained beside them.
+#[test]
+fn traced_adapters_within_the_bounds() {
+    let scored = score(include_str!("data/adapters.csv"), &Catalog::bundled());
+    assert_eq!(scored.len(), 62);
+    within_the_bounds("adapters", &scored);
 }
 
 #[test]

@@ -42,7 +42,7 @@ fn config(batch: u64, sequence: u64) -> StepConfig {
 /// Settings that differ in kind: what is trained, formats, kernels, losses, checkpointing, sharding.
 fn settings() -> Vec<StepConfig> {
     let base = config(2, 320);
-    let lora = Trained::Adapters(Lora { rank: 8, targets: LoraTargets::AllLinear, dropout: 0.05, kronecker: false });
+    let lora = Trained::Adapters(Lora { rank: 8, targets: LoraTargets::AllLinear, dropout: 0.05, ..Lora::default() });
     let half = StepConfig { weights: Dtype::Bf16, autocast: None, ..base };
     vec![
         base,
@@ -73,7 +73,7 @@ fn settings() -> Vec<StepConfig> {
             ..half
         },
         StepConfig {
-            trained: Trained::Adapters(Lora { rank: 8, targets: LoraTargets::QV, dropout: 0.05, kronecker: false }),
+            trained: Trained::Adapters(Lora { rank: 8, targets: LoraTargets::QV, dropout: 0.05, ..Lora::default() }),
             loss: Loss::ChunkedLoss { chunk: 128 },
             code: Stack::of(Framework::Litgpt).code,
             ..half

@@ -258,6 +258,7 @@ pub fn configure(project: &Project, layers: u64, task: Task, gpu: Option<&Gpu>) 
         Precision::AmpFp16 => Dtype::F16,
         _ => Dtype::Bf16,
     };
+    let early = matches!(project.runtime, Runtime::First2 | Runtime::Early2);
     let mixed = matches!(project.precision, Precision::AmpBf16 | Precision::AmpFp16);
     let quantization = quantization(project);
     let pure = project.precision == Precision::PureBf16 || (mixed && stack.pure_half);
@@ -287,7 +288,8 @@ pub fn configure(project: &Project, layers: u64, task: Task, gpu: Option<&Gpu>) 
         autocast: (mixed && !pure).then_some(half),
         master_weights: project.precision == Precision::MasterBf16 && !adapters,
         quantization,
-        kbit_prepare: stack.kbit_prepare && quantization.is_some(),
+        // `prepare_model_for_kbit_training` leaves GPTQ's models as they are.
+        kbit_prepare: stack.kbit_prepare && !matches!(quantization, None | Some(Quantization::Int4)),
         // Ampere came with CUDA 11, and with it code that calls the kernel of GELU (`bias_gelu_training` of
         // NVIDIA/DeepLearningExamples `BERT/modeling.py`; PyTorch 1.7 is the first for it).
         code: Code {
@@ -302,7 +304,12 @@ pub fn configure(project: &Project, layers: u64, task: Task, gpu: Option<&Gpu>) 
             streamed_linears: project.framework == Framework::SimpleTuner && project.block_swap >= 1.0,
             ..stack.code
         },
-        adapter: if pure || (stack.half_adapters && half == Dtype::Bf16) { half } else { Dtype::F32 },
+        // Adapters took the format of the 16-bit layer beside them until PEFT 0.12 (`autocast_adapter_dtype`).
+        adapter: if pure || (half == Dtype::Bf16 && (stack.half_adapters || early && quantization.is_none())) {
+            half
+        } else {
+            Dtype::F32
+        },
         optimizer: project.optimizer,
         optimizer_impl: match project.optimizer_impl {
             OptimizerImpl::Auto if project.habits.renews => StepImpl::Renewing,

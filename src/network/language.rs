@@ -10,6 +10,7 @@ use super::style::Style;
 use super::{Dtype, Program, SLOTS, Slot, Stage, StepConfig, Task, Trained};
 use crate::catalog::grammar::{AttentionCore, AttentionPlan, ExpertLayers};
 use crate::catalog::{LanguageKind, LanguageModel};
+use crate::project::Adapter;
 
 pub(crate) use block::{activate, block, mlp, norm};
 pub(crate) use embed::rotary_tables;
@@ -29,6 +30,15 @@ pub(crate) const HELD: Slot = Slot(SLOTS as u8 - 1);
 /// The training program of a language model.
 pub fn language(model: &LanguageModel, config: &StepConfig) -> Program {
     let style = Style::of(model);
+    // Trained tokens come before the text.
+    if let Trained::Adapters(lora) = config.trained
+        && lora.kind == Adapter::Tokens
+        && model.kind == LanguageKind::Decoder
+    {
+        let sequence = config.sequence.saturating_add(lora.rank);
+        let part = super::split::model_on_card(model, &config.shards);
+        return decoder(model, &part, &style, &super::split::step_on_card(&StepConfig { sequence, ..*config }));
+    }
     if model.attention.starts_with("lstm") {
         return super::recurrent::recurrent(model, config);
     }
@@ -208,7 +218,17 @@ fn head(n: &mut Layers, model: &LanguageModel, style: &Style) {
     let width = embedding_width(model);
     let x = if width == x.cols { x } else { n.linear(x, width, false, Role::Outside) };
     let tied = model.tied_embeddings && n.b.peek(TABLE).is_some();
-    let (w, scratch) = if tied { (n.b.take(TABLE), None) } else { n.head_weight(x, vocab) };
+    let copied = n.trains_ends();
+    let (w, scratch) = match (tied, copied) {
+        (true, _) => (n.b.take(TABLE), None),
+        (_, false) => n.head_weight(x, vocab),
+        (_, true) => {
+            if !model.tied_embeddings {
+                n.head_weight(x, vocab);
+            }
+            (n.b.weight(vocab, width, n.plain(), true), None)
+        }
+    };
     let head = Head { weight: w, scratch, vocab, softcap: style.logit_softcap, bias: style.head_bias };
     cross_entropy(n, x, head);
 }

@@ -2,8 +2,9 @@
 
 use super::builder::{Builder, Keep, Kernel, Tensor, bytes};
 use super::{Dtype, SAVE_AUX, StepConfig, Trained};
-use crate::project::{Checkpointing, LoraTargets};
+use crate::project::{Adapter, Checkpointing, LoraTargets};
 
+mod adapters;
 mod attention;
 mod quantized;
 pub(crate) use attention::Heads;
@@ -82,70 +83,32 @@ impl<'c> Layers<'c> {
         if self.config.quantization.is_some() && self.config.kbit_prepare { Dtype::F32 } else { self.config.weights }
     }
 
+    /// The weight of a norm: trained where adapters are nothing else.
+    pub(crate) fn norm_weight(&mut self, cols: u64) -> Tensor {
+        match self.adapter() {
+            Some(lora) if lora.kind == Adapter::Norms => self.b.weight(cols, 1, self.plain(), true),
+            _ => self.weight(cols, 1),
+        }
+    }
+
     pub(crate) fn weight(&mut self, rows: u64, cols: u64) -> Tensor {
         let dtype = self.frozen.filter(|_| !self.trained).unwrap_or(self.plain());
         self.b.weight(rows, cols, dtype, self.trained)
     }
 
-    fn adapted(&self, role: Role) -> Option<(u64, f64)> {
-        let Trained::Adapters(lora) = self.config.trained else { return None };
-        let hit = match lora.targets {
-            LoraTargets::QV => matches!(role, Role::Query | Role::Value | Role::Qkv),
-            LoraTargets::Attention => {
-                matches!(role, Role::Query | Role::Key | Role::Value | Role::Qkv)
-                    || (role == Role::AttentionOut && self.adapts_attention_out)
-            }
-            LoraTargets::AllLinear => !matches!(role, Role::Outside | Role::Head),
-            LoraTargets::AllLinearAndHead => role != Role::Outside,
-        };
-        (hit && lora.rank > 0).then_some((lora.rank, lora.dropout))
-    }
-
     /// `nn.Linear`, plain, quantized, with an adapter or not.
     pub(crate) fn linear(&mut self, x: Tensor, out: u64, bias: bool, role: Role) -> Tensor {
-        let adapter = self.adapted(role);
-        if let Some((rank, _)) = adapter
-            && self.config.code.fused_adapters
-        {
-            return self.fused_adapter(x, out, bias, role, rank);
+        match self.adapted(role) {
+            Some(lora) if self.config.code.fused_adapters => self.fused_adapter(x, out, bias, role, lora.rank),
+            Some(lora) => self.with_adapter(x, out, bias, role, lora),
+            None => self.base(x, out, bias, role),
         }
-        let base = self.base(x, out, bias, role);
-        match adapter {
-            Some(_) if self.kronecker() => self.lokr(x, base, out, role),
-            Some((rank, dropout)) => self.lora(x, base, out, rank, dropout),
-            None => base,
-        }
-    }
-
-    fn kronecker(&self) -> bool {
-        matches!(self.config.trained, Trained::Adapters(lora) if lora.kronecker)
-    }
-
-    /// `LyCORIS`' `LokrModule.bypass_forward_diff` with full matrices: the input, cut into as many groups as the factor,
-    /// times the large matrix; the groups come to the end (a copy) and are multiplied by the small one. The factor is 2 in
-    /// attention and 4 in feed-forward layers in `SimpleTuner`'s examples (`lycoris_config.json`).
-    fn lokr(&mut self, x: Tensor, base: Tensor, out: u64, role: Role) -> Tensor {
-        let factor = if role == Role::Mlp { 4 } else { 2 };
-        // `LokrModule` makes them in PyTorch's own format; autocast brings them and the input to 16 bit.
-        let dtype = if self.config.autocast.is_some() { Dtype::F32 } else { self.config.adapter };
-        let input = x;
-        let grouped = self.b.view(input, x.rows * factor, x.cols / factor);
-        let large = self.b.weight(out / factor, x.cols / factor, dtype, true);
-        let groups = self.b.linear(grouped, large, None);
-        let turned = self.b.copy(groups, x.rows * (out / factor), factor);
-        let small = self.b.weight(factor, factor, dtype, true);
-        let mixed = self.b.linear(turned, small, None);
-        let laid = self.b.copy(mixed, x.rows, out);
-        let scaled = self.b.scale(laid);
-        let sum = self.b.add(base, scaled);
-        self.b.touch(input);
-        self.b.cast(sum, base.dtype)
     }
 
     /// The output head's result, with its adapter where it carries one.
     pub(crate) fn head(&mut self, x: Tensor, logits: Tensor) -> Tensor {
         match self.adapted(Role::Head) {
-            Some((rank, dropout)) => self.lora(x, logits, logits.cols, rank, dropout),
+            Some(lora) => self.beside(x, logits, logits.cols, lora, lora.kind),
             None => logits,
         }
     }
@@ -240,7 +203,7 @@ impl<'c> Layers<'c> {
 
     /// The rank of the MLP's adapters where all of its matrices have one.
     pub(crate) fn mlp_rank(&self) -> Option<u64> {
-        self.adapted(Role::Mlp).map(|(rank, _)| rank)
+        self.adapted(Role::Mlp).map(|lora| lora.rank)
     }
 
     /// The layer without its adapter.
@@ -302,26 +265,9 @@ impl<'c> Layers<'c> {
         self.b.cast(sum, base.dtype)
     }
 
-    /// PEFT's `lora.Linear`: `result + lora_B(lora_A(dropout(x))) * scaling`.
-    fn lora(&mut self, x: Tensor, base: Tensor, out: u64, rank: u64, dropout: f64) -> Tensor {
-        let dtype = self.config.adapter;
-        let input = if self.config.code.plain_adapters { x } else { self.b.cast(x, dtype) };
-        let dropped = self.b.dropout(input, dropout);
-        let a = self.b.weight(rank, x.cols, dtype, true);
-        let low = self.b.linear(dropped, a, None);
-        let w = self.b.weight(out, rank, dtype, true);
-        let high = self.b.linear(low, w, None);
-        let scaled = self.b.scale(high);
-        // The local variable `x` holds the cast input until the layer returns; who called it holds the input as it came.
-        let sum = self.b.add(base, scaled);
-        self.b.touch(input);
-        self.b.touch(x);
-        self.b.cast(sum, base.dtype)
-    }
-
     /// `LlamaRMSNorm`: fp32 inside, the weight applied in the input's format.
     pub(crate) fn rms_norm(&mut self, x: Tensor) -> Tensor {
-        let w = self.weight(x.cols, 1);
+        let w = self.norm_weight(x.cols);
         let wide = self.b.cast(x, Dtype::F32);
         let normed = self.normalize(wide);
         let narrow = self.b.cast(normed, x.dtype);
@@ -330,7 +276,7 @@ impl<'c> Layers<'c> {
 
     /// `Gemma2RMSNorm`: fp32 to the end, weight plus one.
     pub(crate) fn gemma_norm(&mut self, x: Tensor) -> Tensor {
-        let w = self.weight(x.cols, 1);
+        let w = self.norm_weight(x.cols);
         let wide = self.b.cast(x, Dtype::F32);
         let normed = self.normalize(wide);
         let w = self.b.cast(w, Dtype::F32);
@@ -341,7 +287,7 @@ impl<'c> Layers<'c> {
 
     /// `T5LayerNorm`: the variance in fp32, the product in the wider format.
     pub(crate) fn t5_norm(&mut self, x: Tensor) -> Tensor {
-        let w = self.weight(x.cols, 1);
+        let w = self.norm_weight(x.cols);
         let wide = self.b.cast(x, Dtype::F32);
         let square = self.b.pow(wide);
         let variance = self.b.mean(square);
@@ -362,8 +308,8 @@ impl<'c> Layers<'c> {
 
     /// `nn.LayerNorm`.
     pub(crate) fn layer_norm(&mut self, x: Tensor, weight: bool, bias: bool) -> Tensor {
-        let w = weight.then(|| self.weight(x.cols, 1));
-        let b = bias.then(|| self.weight(x.cols, 1));
+        let w = weight.then(|| self.norm_weight(x.cols));
+        let b = bias.then(|| self.norm_weight(x.cols));
         self.b.layer_norm(x, w, b)
     }
 }

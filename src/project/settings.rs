@@ -322,14 +322,44 @@ pub struct Lora {
     pub targets: LoraTargets,
     /// Dropout on the adapter's input; 0 saves a copy of every input.
     pub dropout: f64,
-    /// A Kronecker product of two full matrices instead of two thin ones (`LyCORIS`' `LoKr`).
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub kronecker: bool,
+    /// What stands for the two factors.
+    #[serde(skip)]
+    pub kind: Adapter,
+    /// Embedding and output head are trained whole beside the adapters, as copies (`modules_to_save` of PEFT).
+    #[serde(skip)]
+    pub ends: bool,
+}
+
+/// Small weights beside frozen ones, as PEFT and `LyCORIS` write them. No form asks for it: two thin matrices are what nearly
+/// everybody trains.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Adapter {
+    /// Two thin matrices.
+    #[default]
+    Lora,
+    /// A Kronecker product of two full ones (`LyCORIS`' `LoKr`).
+    Kronecker,
+    /// Two thin matrices with weights between that tell which columns count.
+    AdaLora,
+    /// Two thin matrices, and a trained length of each row of the sum.
+    Dora,
+    /// Two random matrices that all layers share, and trained scales.
+    Vera,
+    /// Scales of keys, values and of what enters the MLP's last matrix.
+    Ia3,
+    /// Rotations of the input, block by block; the rank is the block's size.
+    Oft,
+    /// One thin matrix over sums of the input's columns (`MiSS`, once called Bone).
+    Miss,
+    /// As many trained tokens as the rank says, before the prompt or before keys and values.
+    Tokens,
+    /// The norms' own weights.
+    Norms,
 }
 
 impl Default for Lora {
     fn default() -> Self {
-        Self { rank: 16, targets: LoraTargets::AllLinear, dropout: 0.05, kronecker: false }
+        Self { rank: 16, targets: LoraTargets::AllLinear, dropout: 0.05, kind: Adapter::Lora, ends: false }
     }
 }
 

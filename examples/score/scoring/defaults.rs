@@ -57,9 +57,18 @@ pub(super) fn sequence(
     let packed = has("pack") && !has("unpacked") && !has("not packed");
     // Nobody divides the tokens of short samples over cards.
     let packed = packed || words[2].contains("sequence_parallel");
-    let pictures =
-        if model.is_some_and(|m| m.domain == enough_gpu::catalog::Domain::VisionLanguage) { PICTURE_TOKENS } else { 0 };
+    let sees = model.is_some_and(|m| m.domain == enough_gpu::catalog::Domain::VisionLanguage);
+    let pictures = if sees { clip_tokens(row.text("seq_or_res")).unwrap_or(PICTURE_TOKENS) } else { 0 };
     if limit && !packed { stated.min(LONGEST_INSTRUCTION + pictures) } else { stated }
+}
+
+/// Tokens of a clip of so many frames of so many pixels: 28 x 28 pixels of two frames each (Qwen2-VL and later).
+fn clip_tokens(text: &str) -> Option<u64> {
+    let before = |word: &str| {
+        let (before, _) = text.split_once(word)?;
+        sizes::tokens(before.trim_end().rsplit([' ', '=', '<']).next()?)
+    };
+    Some((before("frames")? * before("px")?).div_ceil(2 * 28 * 28))
 }
 
 /// Samples a step where a row gives none: what the library's arguments begin with.
@@ -94,6 +103,8 @@ pub(super) fn lora_targets(text: &str, framework: Framework, domain: Domain) -> 
             (Domain::Diffusion, _) => LoraTargets::Attention,
             // LitGPT's script defaults: query and value.
             (_, Framework::Litgpt) => LoraTargets::QV,
+            // `TRANSFORMERS_MODELS_TO_LORA_TARGET_MODULES_MAPPING` of PEFT: query and value for nearly all.
+            (_, Framework::Transformers) => LoraTargets::QV,
             _ => LoraTargets::AllLinear,
         };
     }

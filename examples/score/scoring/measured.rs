@@ -192,7 +192,7 @@ fn project(
                 lora_targets(targets, framework, domain)
             },
             dropout: default_dropout(framework, row.text("method")),
-            kronecker: row.text("method").to_lowercase().contains("lokr"),
+            ..words::adapter(row.text("method"))
         },
         precision: words::precision(weights, compute, framework, method),
         base: match words::base(weights) {

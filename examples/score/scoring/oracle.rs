@@ -61,7 +61,7 @@ fn project(row: &Row<'_>, domain: Domain, catalog: &Catalog) -> Result<Subject, 
             rank: row.count("lora_r").unwrap_or(16),
             targets: LoraTargets::from_id(row.text("lora_targets")).unwrap_or(LoraTargets::Attention),
             dropout: if domain == Domain::Diffusion { 0.0 } else { row.number("lora_dropout").unwrap_or(0.05) },
-            kronecker: false,
+            ..Lora::default()
         },
         precision: match row.text("precision") {
             "fp32" => Precision::Fp32,
@@ -135,12 +135,12 @@ fn formats(row: &Row<'_>, adapters: bool) -> (Dtype, Option<Dtype>) {
 
 fn config(row: &Row<'_>, kind: LanguageKind) -> Result<StepConfig, Reason> {
     let method = row.text("method");
-    let adapters = method.ends_with("lora");
+    let adapters = words::method(method, "").is_some_and(|(method, _)| method.is_adapter());
     let (weights, autocast) = formats(row, adapters);
     let pure_half = autocast.is_none() && weights.is_half();
     let batch = row.count("batch").filter(|b| *b > 0).ok_or(Reason::Missing("batch"))?;
     let sequence = row.count("seq").filter(|s| *s > 0).ok_or(Reason::Missing("sequence length"))?;
-    let quantized = method == "qlora";
+    let quantized = method.starts_with("qlora");
     Ok(StepConfig {
         batch,
         sequence,
@@ -158,7 +158,7 @@ fn config(row: &Row<'_>, kind: LanguageKind) -> Result<StepConfig, Reason> {
                 rank: row.count("lora_r").unwrap_or(16),
                 targets: LoraTargets::from_id(row.text("lora_targets")).unwrap_or_default(),
                 dropout: row.number("lora_dropout").unwrap_or(0.05),
-                kronecker: false,
+                ..words::adapter(method)
             }),
             _ => Trained::All,
         },

@@ -1,8 +1,8 @@
 //! The words that people use for settings. Total: an unknown word means the framework's default.
 
 use enough_gpu::project::{
-    Attention, BaseFormat, Checkpointing, Framework, LossKernel, Method, Objective, Offload, Optimizer, OptimizerImpl,
-    Precision, Sharding,
+    Adapter, Attention, BaseFormat, Checkpointing, Framework, Lora, LossKernel, Method, Objective, Offload, Optimizer,
+    OptimizerImpl, Precision, Sharding,
 };
 
 /// The first rule whose words all occur in the text.
@@ -53,6 +53,8 @@ pub(crate) fn framework(text: &str) -> Option<Framework> {
         // PyTorch of 2018 kept both factors of a product, and with them the input of a fixed norm, as OpenMMLab's norms do.
         (&["maskrcnn-benchmark"], Framework::OpenMmlab),
         (&["maskrcnn"], Framework::Pytorch),
+        (&["nemo framework"], Framework::Megatron),
+        (&["nvidia nemo"], Framework::Megatron),
     ];
     first(RULES, text)
 }
@@ -74,6 +76,7 @@ pub(crate) fn method(text: &str, weights: &str) -> Option<(Method, Objective)> {
         (&["prefix"], Some(Method::Lora)),
         (&["prompt"], Some(Method::Lora)),
         (&["ptuning"], Some(Method::Lora)),
+        (&["p-tuning"], Some(Method::Lora)),
         (&["textual inversion"], Some(Method::Lora)),
         (&["ia3"], Some(Method::Lora)),
         (&["llamapro"], Some(Method::Freeze)),
@@ -91,10 +94,65 @@ pub(crate) fn method(text: &str, weights: &str) -> Option<(Method, Objective)> {
         (&["simpo"], Objective::PreferenceWithoutReference),
         (&["orpo"], Objective::PreferenceWithoutReference),
     ];
-    let method = first(RULES, text).unwrap_or(Some(Method::Full))?;
+    // PEFT's further kinds, by whole words.
+    const SMALL: &[&str] = &[
+        "dora",
+        "vera",
+        "hra",
+        "miss",
+        "bitfit",
+        "c3a",
+        "road",
+        "shira",
+        "fourierft",
+        "waveft",
+        "cpt",
+        "pissa",
+        "loftq",
+        "layernorm",
+        "ln",
+        "lntuning",
+        "tokens",
+        "ia",
+        "eva",
+        "peft",
+    ];
+    let small = || {
+        let lower = text.to_lowercase();
+        let mut words = lower.split(|c: char| !c.is_ascii_alphanumeric());
+        words.any(|word| SMALL.contains(&word)).then_some(Some(Method::Lora))
+    };
+    let method = first(RULES, text).or_else(small).unwrap_or(Some(Method::Full))?;
     let four_bit = matches!(base(weights), BaseFormat::Nf4 | BaseFormat::Nf4Double | BaseFormat::Int4);
     let method = if method == Method::Lora && four_bit { Method::QLora } else { method };
     Some((method, first(OBJECTIVES, text).unwrap_or_default()))
+}
+
+/// What stands beside frozen weights, and whether embedding and head are trained whole.
+pub(crate) fn adapter(text: &str) -> Lora {
+    const RULES: &[(&[&str], Adapter)] = &[
+        (&["lokr"], Adapter::Kronecker),
+        (&["adalora"], Adapter::AdaLora),
+        (&["dora"], Adapter::Dora),
+        (&["vera"], Adapter::Vera),
+        (&["ia3"], Adapter::Ia3),
+        (&["(ia)"], Adapter::Ia3),
+        (&["oft"], Adapter::Oft),
+        (&["miss"], Adapter::Miss),
+        (&["bone"], Adapter::Miss),
+        (&["lora"], Adapter::Lora),
+        (&["prompt"], Adapter::Tokens),
+        (&["prefix"], Adapter::Tokens),
+        (&["p-tuning"], Adapter::Tokens),
+        (&["ptuning"], Adapter::Tokens),
+        (&["ln", "tuning"], Adapter::Norms),
+        (&["layernorm"], Adapter::Norms),
+        (&["bitfit"], Adapter::Norms),
+    ];
+    // PEFT's `modules_to_save`, Qwen's "LoRA (emb)".
+    let lower = text.to_lowercase();
+    let ends = ["(emb", "emb)", "modules_to_save", "embed", "lm_head"].iter().any(|word| lower.contains(word));
+    Lora { kind: first(RULES, text).unwrap_or_default(), ends, ..Lora::default() }
 }
 
 /// Format of the weights as loaded.
@@ -171,6 +229,17 @@ pub(crate) fn optimizer(text: &str) -> (Optimizer, OptimizerImpl) {
         (&["muon"], Optimizer::Muon),
         (&["paged", "8"], Optimizer::PagedAdamW8bit),
         (&["paged"], Optimizer::PagedAdamW),
+        // One more byte a weight than torchao's 4-bit states.
+        (&["4bit"], Optimizer::AdamW8bit),
+        (&["4-bit"], Optimizer::AdamW8bit),
+        (&["adamw", "fp8"], Optimizer::AdamW8bit),
+        (&["adamwfp8"], Optimizer::AdamW8bit),
+        // They keep nothing and take each gradient as it comes; their second moment is row and column sums.
+        (&["adalomo"], Optimizer::Adafactor),
+        (&["lomo"], Optimizer::Sgd),
+        // One moment, and one number for a block of the other.
+        (&["adam-mini"], Optimizer::SgdMomentum),
+        (&["came"], Optimizer::SgdMomentum),
         (&["lion", "8"], Optimizer::AdamW8bit),
         (&["lion"], Optimizer::Lion),
         (&["8bit"], Optimizer::AdamW8bit),
@@ -186,6 +255,7 @@ pub(crate) fn optimizer(text: &str) -> (Optimizer, OptimizerImpl) {
     const WAYS: &[(&[&str], OptimizerImpl)] = &[
         (&["in backward"], OptimizerImpl::InBackward),
         (&["per layer"], OptimizerImpl::InBackward),
+        (&["lomo"], OptimizerImpl::InBackward),
         // There is no kernel of it: it steps weight by weight as their gradients come (`fused_backward_pass` of sd-scripts).
         (&["adafactor", "fused"], OptimizerImpl::InBackward),
         (&["fused"], OptimizerImpl::Fused),
@@ -201,6 +271,11 @@ pub(crate) fn checkpointing(text: &str, offload: &str) -> Option<Checkpointing> 
     if text.is_empty() {
         return None;
     }
+    // Where tower and language model differ the latter decides.
+    let text = match text.split_once("llm ") {
+        Some((_, rest)) => rest.split([' ', ',', ';']).next().unwrap_or_default().to_owned(),
+        None => text,
+    };
     if text == "no" || text == "false" || text == "off" || text == "none" {
         return Some(Checkpointing::Off);
     }

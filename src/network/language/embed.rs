@@ -7,6 +7,7 @@ use crate::network::builder::Tensor;
 use crate::network::layers::{Layers, Role};
 use crate::network::style::Style;
 use crate::network::{AttentionKernel, Dtype, Stage, Trained};
+use crate::project::Adapter;
 
 /// Columns of the embedding: those of the model, but for OPT-350M's, which has projections in and out.
 pub(super) fn embedding_width(model: &LanguageModel) -> u64 {
@@ -27,8 +28,20 @@ pub(super) fn embed(n: &mut Layers, model: &LanguageModel, style: &Style, frozen
         (n.b.require_grad(x), None)
     } else {
         let width = embedding_width(model);
-        let table = n.weight(u64::from(model.vocab), width);
+        let mut table = n.weight(u64::from(model.vocab), width);
+        if n.trains_ends() {
+            // `ModulesToSaveWrapper`: the original stays beside the copy that is trained.
+            table = n.b.weight(table.rows, width, table.dtype, true);
+        }
         let mut x = n.b.embedding(table, tokens);
+        if let Some(lora) = n.adapter().filter(|lora| lora.kind == Adapter::Tokens) {
+            // `torch.cat((prompts, inputs_embeds), dim=1)`; the program's sequence is with them.
+            let prompt = n.b.weight(lora.rank, width, n.config.adapter, true);
+            let prompts = n.b.embedding(prompt, lora.rank.saturating_mul(n.batch));
+            let prompts = n.b.cast(prompts, x.dtype);
+            let rest = n.b.part(x, tokens.saturating_sub(prompts.rows).max(1));
+            x = n.b.join(&[prompts, rest]);
+        }
         if style.scaled_embedding {
             x = n.b.scale(x);
         }
@@ -56,6 +69,7 @@ pub(super) fn embed(n: &mut Layers, model: &LanguageModel, style: &Style, frozen
     n.b.put(HIDDEN, x);
     if let Some(table) = table
         && model.tied_embeddings
+        && !n.trains_ends()
     {
         n.b.put(TABLE, table);
     }
