@@ -101,10 +101,9 @@ pub(super) fn lora_targets(text: &str, framework: Framework, domain: Domain) -> 
         return match (domain, framework) {
             // diffusers' and SimpleTuner's default, and torchtune's single-device recipes adapt more.
             (Domain::Diffusion, _) => LoraTargets::Attention,
-            // LitGPT's script defaults: query and value.
-            (_, Framework::Litgpt) => LoraTargets::QV,
-            // `TRANSFORMERS_MODELS_TO_LORA_TARGET_MODULES_MAPPING` of PEFT: query and value for nearly all.
-            (_, Framework::Transformers) => LoraTargets::QV,
+            // LitGPT's script defaults: query and value; and so for nearly all models
+            // `TRANSFORMERS_MODELS_TO_LORA_TARGET_MODULES_MAPPING` of PEFT.
+            (_, Framework::Litgpt | Framework::Transformers) => LoraTargets::QV,
             _ => LoraTargets::AllLinear,
         };
     }
