@@ -167,7 +167,7 @@ impl Stack {
         // Unsloth's kernel made the gradient in place of 16-bit logits (`fast_cross_entropy_loss`, before
         // `unsloth_fused_ce_loss` and cut cross-entropy of November 2024).
         if self.code.fused_adapters {
-            let code = Code { fused_cross_entropy: true, converts_outputs: true, ..self.code };
+            let code = Code { fused_cross_entropy: true, converts_outputs: true, adds_updates: true, ..self.code };
             return Self { loss: Loss::NoUpcast, code, ..self };
         }
         // Experts were `nn.Linear` layers before transformers 5.

@@ -188,6 +188,9 @@ pub struct Code {
     /// need: the input of a layer with an adapter in 16 bit, gate and up of the MLP; rotation happens in place
     /// (unslothai/unsloth `kernels/fast_lora.py`, `rms_layernorm.py`, `rope_embedding.py`).
     pub fused_adapters: bool,
+    /// Those functions make an adapter's update whole before they add it (`out += (X @ A) @ (s * B)` in `matmul_lora` of
+    /// unsloth/kernels/utils.py until the spring of 2025, `addmm_` since).
+    pub adds_updates: bool,
     /// Cross-entropy is one kernel that keeps the logits and one number a token (`fused_crossentropy` of llm-foundry, from
     /// flash-attention's `losses/cross_entropy.py`).
     pub fused_cross_entropy: bool,

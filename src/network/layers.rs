@@ -151,7 +151,12 @@ impl<'c> Layers<'c> {
         let b = self.b.weight(out, rank, self.config.adapter, true);
         let x = self.b.autocast_input(x);
         let flops = 2.0 * x.numel() as f64 * out as f64;
-        let kernel = Kernel { saves: 0b111, temp: scratch, back_temp: scratch, flops, ..Kernel::default() };
+        let (temp, back_temp) = if self.config.code.adds_updates {
+            (scratch.saturating_add(bytes(x.rows.saturating_mul(out), x.dtype)), scratch.saturating_add(x.bytes()))
+        } else {
+            (scratch, scratch)
+        };
+        let kernel = Kernel { saves: 0b111, temp, back_temp, flops, ..Kernel::default() };
         self.b.fused(&[x, a, b], x.rows, out, x.dtype, kernel)
     }
 
@@ -165,11 +170,12 @@ impl<'c> Layers<'c> {
         let a = self.b.weight(rank, 2 * x.cols + width, self.config.adapter, true);
         let b = self.b.weight(2 * width + x.cols, rank, self.config.adapter, true);
         let inner = bytes(x.rows.saturating_mul(width), x.dtype);
+        let temp = if self.config.code.adds_updates { 2 * inner } else { inner }.saturating_add(scratch);
         let kernel = Kernel {
             saves: 0b111 | SAVE_AUX,
             aux: 2 * inner,
-            temp: inner.saturating_add(scratch),
-            back_temp: inner.saturating_add(scratch),
+            temp,
+            back_temp: temp,
             flops: 6.0 * x.numel() as f64 * width as f64,
             ..Kernel::default()
         };

@@ -74,6 +74,7 @@ impl Layers<'_> {
         match quantization {
             Quantization::Int8 if code.int8_for_training => return self.own_function(x, w, out, compute),
             Quantization::Fp8 => return self.fp8_weights(x, w, out, compute),
+            Quantization::Int4 => return self.unpacked(x, w, out, compute),
             _ => {}
         }
         let input = self.b.cast(x, compute);
@@ -89,6 +90,17 @@ impl Layers<'_> {
         let y = self.b.copy(y, y.rows, y.cols);
         self.b.touch(x);
         y
+    }
+
+    /// `QuantLinear.forward` of `AutoGPTQ`'s `qlinear_cuda_old.py`, which trains without its kernels: shifted out as int32, cut
+    /// to int8, scaled; autograd keeps the 16-bit matrix that the product works on.
+    fn unpacked(&mut self, x: Tensor, w: Tensor, out: u64, compute: Dtype) -> Tensor {
+        let input = self.b.cast(x, compute);
+        let kernel = Kernel { temp: bytes(w.numel(), Dtype::F32) + bytes(w.numel(), Dtype::U8), ..Kernel::default() };
+        let made = self.b.fused(&[w], out, x.cols, compute, kernel);
+        let y = self.b.linear(input, made, None);
+        self.b.touch(x);
+        self.b.cast(y, x.dtype)
     }
 
     /// A frozen linear layer as an autograd function of a library's own that keeps its input as it came. The 16-bit
