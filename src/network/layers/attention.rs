@@ -120,6 +120,15 @@ impl Layers<'_> {
             Some(m) => {
                 // A boolean mask becomes an additive one in the query's format, anew in every layer.
                 let m = if m.dtype == Dtype::U8 { self.b.converted(m, q.dtype) } else { self.b.cast(m, q.dtype) };
+                // Its lines are brought to a multiple of 16 (`pad_bias` in PyTorch's `attention.cpp`).
+                let line = shape.keys.next_multiple_of(16);
+                let m = if line == shape.keys {
+                    m
+                } else {
+                    let lines = m.numel() / shape.keys.max(1);
+                    let padded = self.b.copy(m, lines, line);
+                    self.b.slice(padded, shape.keys)
+                };
                 let kernel = Kernel { saves: kernel.saves | 0b1000, ..kernel };
                 self.b.fused(&[q, k, v, m], q.rows, columns, q.dtype, kernel)
             }
@@ -177,6 +186,21 @@ impl Layers<'_> {
         let v = self.folded_values(v, shape);
         let context = self.b.matmul(dropped, v, q.rows, shape.count * shape.value_head, half);
         self.b.copy(context, context.rows, context.cols)
+    }
+
+    /// `nn.MultiheadAttention` that is asked for its weights too: `baddbmm` with the mask, softmax, product.
+    pub(crate) fn weighed(&mut self, q: Tensor, k: Tensor, v: Tensor, shape: Heads, mask: Option<Tensor>) -> Tensor {
+        let rows = self.batch * shape.count * shape.queries;
+        let half = self.flops(shape, false) / 2.0;
+        if let Some(mask) = mask {
+            self.b.touch(mask);
+        }
+        let scores = self.b.matmul(q, k, rows, shape.keys, half);
+        let probabilities = self.b.softmax(scores, false);
+        let context = self.b.matmul(probabilities, v, q.rows, shape.count * shape.value_head, half);
+        let laid = self.b.copy(context, context.rows, context.cols);
+        self.b.touch(probabilities);
+        laid
     }
 
     /// T5's eager attention: scores, bias, mask, softmax.

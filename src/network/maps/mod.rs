@@ -131,6 +131,21 @@ impl Layers<'_> {
         self.b.emit(&[t], rows, t.cols, t.dtype, Op { backward: Backward::Fresh, ..BLANK })
     }
 
+    /// `torch.gather` of rows: keeps what it takes them from, and an index for every element.
+    pub(crate) fn pick(&mut self, t: Tensor, rows: u64) -> Tensor {
+        let aux = bytes(rows * t.cols, Dtype::I64);
+        let op = Op { backward: Backward::Fresh, saves: 1 | SAVE_AUX, aux, ..BLANK };
+        self.b.emit(&[t], rows, t.cols, t.dtype, op)
+    }
+
+    /// `grid_sample`: keeps maps and places, in fp32 under autocast.
+    pub(crate) fn grid_sample(&mut self, t: Tensor, at: Tensor, rows: u64, cols: u64) -> Tensor {
+        let wide = |n: &mut Self, t: Tensor| if n.b.autocast.is_some() { n.b.cast(t, Dtype::F32) } else { t };
+        let (t, at) = (wide(self, t), wide(self, at));
+        let op = Op { backward: Backward::Fresh, saves: 0b11, ..BLANK };
+        self.b.emit(&[t, at], rows, cols, t.dtype, op)
+    }
+
     /// Lets go of what lies in a slot.
     pub(crate) fn clear(&mut self, slot: Slot) {
         let nothing = self.b.value(0, 0, Dtype::U8, Kind::Activation, NONE, false);

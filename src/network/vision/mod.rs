@@ -4,6 +4,7 @@ mod clip;
 mod dense;
 mod detection;
 mod detr;
+mod hgnet;
 mod inception;
 mod masked;
 mod maxvit;
@@ -14,6 +15,7 @@ mod plain;
 mod regnet;
 mod residual;
 mod restore;
+mod rtdetr;
 mod sam;
 mod segmentation;
 mod siglip;
@@ -101,6 +103,7 @@ pub fn vision(id: &str, pictures: Pictures, config: &StepConfig) -> Option<Progr
         masked::write,
         restore::write,
         detr::write,
+        rtdetr::write,
     ];
     let written = whole.iter().find_map(|write| write(&mut n, id, pictures)).or_else(|| {
         let classes = pictures.classes_or(1000);

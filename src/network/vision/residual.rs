@@ -61,6 +61,27 @@ pub(super) fn features(n: &mut Layers, x: Map, net: &Residual) -> Map {
     x
 }
 
+/// The maps of all four stages as RT-DETR has them (`modeling_rt_detr_resnet.py`): three small convolutions begin, shortcuts
+/// are pooled before they are widened, ReLU is not in place, and everything is trained but fixed batch norms.
+pub(super) fn pooled_stages(n: &mut Layers, x: Map, net: &Residual, norms: Norms) -> [Map; 4] {
+    let fixed = norms == Norms::Constant;
+    let mut x = x;
+    for (out, stride) in [(32, 2), (32, 1), (64, 1)] {
+        x = normed(n, x, Conv::new(out, 3).stride(stride), Act::ReluCopy, fixed);
+    }
+    x = n.max_pool(x, 3, 2, 1);
+    let mut stages = [x; 4];
+    for (index, (kept, &blocks)) in stages.iter_mut().zip(&net.blocks).enumerate() {
+        for block in 0..blocks {
+            let stride = if index > 0 && block == 0 { 2 } else { 1 };
+            let shape = Shape { planes: 64 << index, stride, dilation: 1, fixed, pooled: true, first: block == 0 };
+            x = block_with(n, x, net, shape);
+        }
+        *kept = x;
+    }
+    stages
+}
+
 /// As a backbone of detection: the maps of all four stages. From pretrained weights torchvision, detectron2 and
 /// mmdetection fix the batch norms and freeze stem and first stage.
 pub(super) fn stages(n: &mut Layers, x: Map, net: &Residual, norms: Norms) -> [Map; 4] {
@@ -105,7 +126,7 @@ fn stage(n: &mut Layers, mut x: Map, net: &Residual, index: usize, dilated: bool
     let fixed = norms == Norms::Constant;
     for block in 0..net.blocks.get(index).copied().unwrap_or_default() {
         let stride = if index > 0 && block == 0 && !dilated { 2 } else { 1 };
-        x = block_with(n, x, net, Shape { planes: 64 << index, stride, dilation: 1 + u64::from(dilated), fixed });
+        x = block_with(n, x, net, Shape { dilation: 1 + u64::from(dilated), fixed, ..Shape::new(64 << index, stride) });
     }
     n.trained = trained;
     x
@@ -161,7 +182,7 @@ pub(super) fn dilated(n: &mut Layers, x: Map, net: &Residual, deep: bool) -> [Ma
         for index in 0..blocks {
             let dilation = if index == 0 { first } else { rest };
             let stride = if index == 0 { stride } else { 1 };
-            x = block_with(n, x, net, Shape { planes, stride, dilation, fixed: false });
+            x = block_with(n, x, net, Shape { dilation, ..Shape::new(planes, stride) });
         }
         match stage {
             0 => fine = x,
@@ -188,6 +209,16 @@ struct Shape {
     dilation: u64,
     /// Batch norms are fixed.
     fixed: bool,
+    /// Shortcuts are pooled before they are widened, and ReLU is not in place.
+    pooled: bool,
+    /// The first of its stage.
+    first: bool,
+}
+
+impl Shape {
+    const fn new(planes: u64, stride: u64) -> Self {
+        Self { planes, stride, dilation: 1, fixed: false, pooled: false, first: false }
+    }
 }
 
 /// Convolution, batch norm (fixed or not), activation.
@@ -202,28 +233,35 @@ fn normed(n: &mut Layers, x: Map, conv: Conv, act: Act, fixed: bool) -> Map {
 }
 
 fn block_with(n: &mut Layers, x: Map, net: &Residual, shape: Shape) -> Map {
-    let Shape { planes, stride, dilation, fixed } = shape;
+    let Shape { planes, stride, dilation, fixed, pooled, first } = shape;
+    let relu = if pooled { Act::ReluCopy } else { Act::Relu };
     let norm = |n: &mut Layers, x: Map, conv: Conv, act: Act| normed(n, x, conv, act, fixed);
     let out = if net.bottleneck { planes * 4 } else { planes };
     let mut y = if net.bottleneck {
         let inner = planes * net.width / 64 * net.groups;
-        let y = norm(n, x, Conv::new(inner, 1), Act::Relu);
+        let y = norm(n, x, Conv::new(inner, 1), relu);
         let middle = Conv::new(inner, 3).stride(stride).groups(net.groups).dilation(dilation);
-        let y = norm(n, y, middle, Act::Relu);
+        let y = norm(n, y, middle, relu);
         norm(n, y, Conv::new(out, 1), Act::None)
     } else {
-        let y = norm(n, x, Conv::new(out, 3).stride(stride).dilation(dilation), Act::Relu);
+        let y = norm(n, x, Conv::new(out, 3).stride(stride).dilation(dilation), relu);
         norm(n, y, Conv::new(out, 3), Act::None)
     };
     if net.squeeze {
         y = n.squeeze_excite(y, out / 16, Act::Relu, Act::Sigmoid);
     }
-    let identity =
-        if stride != 1 || x.channels != out { norm(n, x, Conv::new(out, 1).stride(stride), Act::None) } else { x };
+    let identity = if pooled && stride != 1 {
+        let halved = n.avg_pool(x, 2, 2, 0);
+        norm(n, halved, Conv::new(out, 1), Act::None)
+    } else if stride != 1 || x.channels != out || first {
+        norm(n, x, Conv::new(out, 1).stride(stride), Act::None)
+    } else {
+        x
+    };
     let sum = n.add_in_place(y, identity);
     n.act(sum, Act::Relu)
 }
 
 fn block(n: &mut Layers, x: Map, net: &Residual, planes: u64, stride: u64) -> Map {
-    block_with(n, x, net, Shape { planes, stride, dilation: 1, fixed: false })
+    block_with(n, x, net, Shape::new(planes, stride))
 }
