@@ -9,7 +9,7 @@ use enough_gpu::network::diffusion::{Latents, diffusion};
 use enough_gpu::network::vision::{Pictures, vision};
 use enough_gpu::project::{Checkpointing, Framework, Lora, LoraTargets, Optimizer, Runtime};
 use enough_gpu::step::{
-    AttentionKernel, Code, Dtype, Loss, Quantization, Shards, StepConfig, StepImpl, Task, Trained, Walk, Walked,
+    AttentionKernel, Code, Dtype, Loss, Quantization, Shards, StepConfig, StepImpl, Task, Trained, Walk, Walked, Way,
     course, first_steps, least, run, walk,
 };
 
@@ -313,6 +313,47 @@ fn steps_on_pictures_share_their_walks() {
     assert!(written > 200, "{written}");
 }
 
+/// The same for language models, and for those that several cards divide.
+#[test]
+fn steps_of_language_models_share_their_walks() {
+    let catalog = Catalog::bundled();
+    for (id, model) in models(&catalog) {
+        for (k, config) in settings().iter().enumerate() {
+            let program = network::language(&model, config);
+            shares_walks(&program, config, &format!("{id}, setting {k}"));
+            for way in [Way::Flat, Way::PerParameter, Way::Zero, Way::Megatron] {
+                shares_divided_walks(&program, config, way, &format!("{id}, setting {k}, {way:?}"));
+            }
+        }
+    }
+}
+
+/// Variants that a library divides come to the same from the walks that they share as from their own.
+fn shares_divided_walks(program: &network::Program, config: &StepConfig, way: Way, name: &str) {
+    let mut walks: Vec<(StepConfig, Walked)> = Vec::new();
+    let buffers = if way == Way::Zero { 1 << 20 } else { 0 };
+    for (weights, gradients, optimizer) in [(1, 1, 8), (1, 8, 8), (8, 8, 8), (2, 2, 2), (1000, 1000, 1000)] {
+        for (accumulation, optimizer_impl) in
+            [(1, StepImpl::Foreach), (1, StepImpl::InBackward), (2, StepImpl::Fused), (512, StepImpl::Foreach)]
+        {
+            let unsynced = accumulation == 2 && matches!(way, Way::Flat | Way::PerParameter);
+            let shards = Shards { weights, gradients, optimizer, way, buffers, unsynced, ..Shards::default() };
+            let variant = StepConfig { shards, accumulation, optimizer_impl, ..*config };
+            shares_a_walk(&mut walks, program, &variant, name);
+        }
+    }
+}
+
+/// One of the walks that are known, or a new one, gives what the step's own walk gives.
+fn shares_a_walk(walks: &mut Vec<(StepConfig, Walked)>, program: &network::Program, config: &StepConfig, name: &str) {
+    let course = course(config);
+    if !walks.iter().any(|(known, _)| *known == course) {
+        walks.push((course, walk(program, config)));
+    }
+    let (_, walked) = walks.iter().find(|(known, _)| *known == course).unwrap();
+    assert_eq!(walked.step(program, config), run(program, config, Walk::Ends), "{name}: {config:?}");
+}
+
 /// Every variant of a step comes to the same from a walk that it shares as from its own.
 fn shares_walks(program: &network::Program, config: &StepConfig, name: &str) {
     let mut walks: Vec<(StepConfig, Walked)> = Vec::new();
@@ -322,13 +363,7 @@ fn shares_walks(program: &network::Program, config: &StepConfig, name: &str) {
         for optimizer_impl in [StepImpl::Foreach, StepImpl::Fused, StepImpl::InBackward] {
             let shards = Shards { weights, gradients, optimizer, ..Shards::default() };
             let variant = StepConfig { shards, accumulation, optimizer_impl, ..*config };
-            let course = course(&variant);
-            if !walks.iter().any(|(known, _)| *known == course) {
-                walks.push((course, walk(program, &variant)));
-            }
-            let (_, walked) = walks.iter().find(|(known, _)| *known == course).unwrap();
-            let alone = run(program, &variant, Walk::Ends);
-            assert_eq!(walked.step(program, &variant), alone, "{name}: {accumulation}, {shards:?}, {optimizer_impl:?}");
+            shares_a_walk(&mut walks, program, &variant, name);
         }
     }
     assert_eq!(walks.len(), 1, "{name}");

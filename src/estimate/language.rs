@@ -1,6 +1,7 @@
 //! Language models: the step run symbolically.
 
 use super::course::{self, moment};
+use super::walks::{Input, Walks};
 use super::{CannotEstimate, EstimateMethod, MemoryEstimate, Part, Resolved, TimelinePoint, layout, overhead, stack};
 use crate::catalog::{Gpu, LanguageKind, LanguageModel};
 use crate::network::{self, Program, Weight};
@@ -50,11 +51,25 @@ pub fn memory(
     beside: u64,
     gpu: Option<&Gpu>,
 ) -> Result<MemoryEstimate, CannotEstimate> {
+    memory_among(project, ("", model, beside), gpu, &Walks::default())
+}
+
+/// The same for one of several variants of a project. The model has an id where it is not a person's own.
+pub(super) fn memory_among(
+    project: &Project,
+    (id, model, beside): (&'static str, &LanguageModel, u64),
+    gpu: Option<&Gpu>,
+    walks: &Walks,
+) -> Result<MemoryEstimate, CannotEstimate> {
     check(project, model)?;
     let model = &as_written(project, model);
-    let plan = Plan::of(project, model, gpu);
-    let program = plan.program(model, beside);
-    let result = step::run(&program, &plan.config, Walk::Ends);
+    let step = |plan: &Plan| {
+        let input = Input::Tokens(beside, model.family, model.tied_embeddings);
+        let written = walks.find(id, input, &plan.config, &|config| Some(program(model, config, beside)))?;
+        Some(written.step(&plan.config))
+    };
+    let plan = Plan::of(project, model, gpu, &|plan| step(plan).map_or(Bytes::ZERO, |result| result.peak));
+    let result = step(&plan).ok_or(CannotEstimate::NoModel)?;
     Ok(plan.estimate(project, gpu, &result))
 }
 
@@ -70,8 +85,8 @@ pub fn timeline(
         return Vec::new();
     }
     let model = &as_written(project, model);
-    let plan = Plan::of(project, model, gpu);
-    let program = plan.program(model, beside);
+    let plan = Plan::alone(project, model, gpu);
+    let program = program(model, &plan.config, beside);
     let mut course = step::Course::default();
     let deep = program.groups.iter().map(|g| g.repeat).sum::<u64>() > DEEPEST;
     let walk = if deep { Walk::Ends } else { Walk::Full };
@@ -145,6 +160,24 @@ struct OnCard {
     host: Bytes,
 }
 
+/// The model's program with what lies frozen beside it.
+fn program(model: &LanguageModel, config: &StepConfig, beside: u64) -> Program {
+    let mut program = network::language(model, config);
+    if beside > 0 {
+        let dtype = config.weights;
+        program.weights.push(Weight {
+            numel: beside,
+            stored: beside.saturating_mul(dtype.bytes()),
+            dtype,
+            trained: false,
+            times: 1,
+            rows: 1,
+            factors: (beside, 0),
+        });
+    }
+    program
+}
+
 /// A step on one of several cards.
 struct Plan {
     config: StepConfig,
@@ -155,31 +188,18 @@ struct Plan {
 }
 
 impl Plan {
-    /// The model's program with what lies frozen beside it.
-    fn program(&self, model: &LanguageModel, beside: u64) -> Program {
-        let mut program = network::language(model, &self.config);
-        if beside > 0 {
-            let dtype = self.config.weights;
-            program.weights.push(Weight {
-                numel: beside,
-                stored: beside.saturating_mul(dtype.bytes()),
-                dtype,
-                trained: false,
-                times: 1,
-                rows: 1,
-                factors: (beside, 0),
-            });
-        }
-        program
+    /// The same for a step that shares its program with no other.
+    fn alone(project: &Project, model: &LanguageModel, gpu: Option<&Gpu>) -> Self {
+        let peak = |plan: &Self| step::run(&network::language(model, &plan.config), &plan.config, Walk::Ends).peak;
+        Self::of(project, model, gpu, &peak)
     }
 
-    /// The stage of the pipeline that needs most.
-    fn of(project: &Project, model: &LanguageModel, gpu: Option<&Gpu>) -> Self {
+    /// The stage of the pipeline that needs most, each as `peak` says.
+    fn of(project: &Project, model: &LanguageModel, gpu: Option<&Gpu>, peak: &dyn Fn(&Self) -> Bytes) -> Self {
         let first = Self::at(project, model, gpu, Stage::First);
         if project.hardware.parallel.pipeline <= 1 {
             return first;
         }
-        let peak = |plan: &Self| step::run(&network::language(model, &plan.config), &plan.config, Walk::Ends).peak;
         let mut most = (peak(&first), first);
         // Where the first layers have no experts a stage above them holds much more.
         let others = if network::dense_layers(model).0 > 0 { &[Stage::Inner, Stage::Last][..] } else { &[Stage::Last] };

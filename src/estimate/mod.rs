@@ -9,10 +9,11 @@ pub mod measured;
 pub mod overhead;
 pub mod stack;
 pub mod time;
+mod walks;
 pub use crate::project::CARDS_PER_MACHINE;
 pub use layout::gathers_whole_gradients;
-pub use measured::Walks;
 pub use time::time;
+pub use walks::Walks;
 
 use crate::catalog::{Catalog, Gpu};
 use crate::project::Project;
@@ -227,9 +228,9 @@ pub fn memory_among(
     walks: &Walks,
 ) -> Result<MemoryEstimate, CannotEstimate> {
     match subject(project, catalog)? {
-        Subject::Custom(model) => language::memory(project, &model, 0, gpu),
+        Subject::Custom(model) => language::memory_among(project, ("", &model, 0), gpu, walks),
         Subject::Network(network) => measured::network(project, network, gpu),
-        Subject::Language(model, beside) => language::memory(project, model, beside, gpu),
+        Subject::Language(id, model, beside) => language::memory_among(project, (id, model, beside), gpu, walks),
         Subject::Other(model) => measured::memory(project, model, gpu, walks),
     }
 }
@@ -240,7 +241,7 @@ pub fn reserved(project: &Project, gpu: Option<&Gpu>, catalog: &Catalog) -> Resu
     match subject(project, catalog)? {
         Subject::Custom(model) => language::reserved_for(project, &model, 0, gpu),
         Subject::Network(network) => Ok(measured::network(project, network, gpu)?.reserved),
-        Subject::Language(model, beside) => language::reserved_for(project, model, beside, gpu),
+        Subject::Language(_, model, beside) => language::reserved_for(project, model, beside, gpu),
         Subject::Other(model) => measured::reserved(project, model, gpu),
     }
 }
@@ -281,7 +282,7 @@ pub fn timeline(project: &Project, gpu: Option<&Gpu>, catalog: &Catalog, points:
         Ok(Subject::Network(network)) => {
             measured::network(project, network, gpu).map(|m| m.timeline).unwrap_or_default()
         }
-        Ok(Subject::Language(model, beside)) => language::timeline(project, model, beside, gpu, points),
+        Ok(Subject::Language(_, model, beside)) => language::timeline(project, model, beside, gpu, points),
         Ok(Subject::Other(model)) => measured::timeline(project, model, gpu, points),
         Err(_) => Vec::new(),
     }
@@ -297,8 +298,8 @@ enum Subject<'a> {
     Custom(crate::catalog::LanguageModel),
     /// A network of which only a summary is known.
     Network(&'a crate::project::CustomNetwork),
-    /// A language model, and parameters of a frozen part beside it (a vision tower).
-    Language(&'a crate::catalog::LanguageModel, u64),
+    /// A language model by the id of the whole, and parameters of a frozen part beside it (a vision tower).
+    Language(&'static str, &'a crate::catalog::LanguageModel, u64),
     Other(&'a crate::catalog::Model),
 }
 
@@ -312,9 +313,9 @@ fn subject<'a>(project: &'a Project, catalog: &'a Catalog) -> Result<Subject<'a>
     }
     let model = catalog.model(&project.model).ok_or_else(|| CannotEstimate::UnknownModel(project.model.clone()))?;
     Ok(match model.language() {
-        Some(language) => Subject::Language(language, 0),
+        Some(language) => Subject::Language(model.id, language, 0),
         None => match language_part(model, catalog) {
-            Some((language, beside)) => Subject::Language(language, beside),
+            Some((language, beside)) => Subject::Language(model.id, language, beside),
             None => Subject::Other(model),
         },
     })

@@ -135,21 +135,37 @@ pub fn run_observed<O: Observer>(program: &Program, config: &StepConfig, walk: W
     walked.step(program, config)
 }
 
-/// What forward and backward depend on. Steps that agree in it share a [`walk`]: those of other optimizers, of more or fewer
-/// micro-batches, and, where no library of sharding is at work, on any number of cards.
-pub fn course(config: &StepConfig) -> StepConfig {
-    if config.shards.way != Way::Whole {
-        return *config;
-    }
+/// What a program depends on: all but the optimizer, the micro-batches of a step, and what several cards divide between
+/// them without cutting the model.
+pub fn written(config: &StepConfig) -> StepConfig {
     let Shards { tensor, sequence_parallel, expert, context, pipeline, stage, in_flight, .. } = config.shards;
     let cut = Shards { tensor, sequence_parallel, expert, context, pipeline, stage, in_flight, ..Shards::default() };
     StepConfig {
         accumulation: 1,
-        code: Code { zeroes_gradients: false, ..config.code },
-        optimizer: Optimizer::AdamW,
         optimizer_impl: StepImpl::Loop,
         shards: Shards { gradients: 2, ..cut },
-        ..*config
+        ..plain(config)
+    }
+}
+
+/// Without what only adds to a walk.
+fn plain(config: &StepConfig) -> StepConfig {
+    let code = Code { zeroes_gradients: false, ..config.code };
+    StepConfig { code, optimizer: Optimizer::AdamW, ..*config }
+}
+
+/// What forward and backward depend on. Steps that agree in it share a [`walk`]: those of other optimizers, of more or fewer
+/// micro-batches, and, where no library of sharding is at work, on any number of cards.
+pub fn course(config: &StepConfig) -> StepConfig {
+    if config.shards.way == Way::Whole {
+        return written(config);
+    }
+    let takes = config.optimizer_impl == StepImpl::InBackward;
+    StepConfig {
+        accumulation: 1 + u64::from(accumulates(config)),
+        optimizer_impl: if takes { StepImpl::InBackward } else { StepImpl::Loop },
+        shards: Shards { optimizer: 1, ..config.shards },
+        ..plain(config)
     }
 }
 
@@ -158,14 +174,15 @@ pub fn course(config: &StepConfig) -> StepConfig {
 pub fn walk(program: &Program, config: &StepConfig) -> Walked {
     let course = course(config);
     let alone = |config: &StepConfig| walk_observed(program, config, Walk::Ends, &mut ());
+    let weights = alike(&program.weights);
     if config.shards.way != Way::Whole {
-        return alone(config);
+        return Walked { weights, ..alone(&course) };
     }
     let both = walk_both(program, &course).unwrap_or_else(|| {
         let later = StepConfig { accumulation: 2, ..course };
         Walked { later: alone(&later).peaks, ..alone(&course) }
     });
-    Walked { shared: true, weights: alike(&program.weights), ..both }
+    Walked { shared: true, weights, ..both }
 }
 
 /// What forward and backward came to: see [`walk`].
@@ -203,7 +220,7 @@ impl Walked {
     /// The whole step: with what is resident, and with the optimizer. `config` is of the walk's [`course`].
     pub fn step(&self, program: &Program, config: &StepConfig) -> StepResult {
         let shards = config.shards;
-        let weights = if self.shared { &self.weights } else { &program.weights };
+        let weights = if self.weights.is_empty() { &program.weights } else { &self.weights };
         let resident = Resident::with(weights, program.buffers, config);
         let steady = resident.weights.saturating_add(resident.state).saturating_add(program.batch_bytes);
         let (earlier, kept) = if accumulates(config) { (resident.earlier, resident.gradients) } else { (0, 0) };

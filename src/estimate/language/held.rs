@@ -1,6 +1,6 @@
 //! What PyTorch's caching allocator holds.
 
-use super::{DEEPEST, Plan, as_written, check, memory};
+use super::{DEEPEST, Plan, as_written, check, memory, program};
 use crate::catalog::{Gpu, LanguageModel};
 use crate::estimate::{CannotEstimate, MemoryEstimate};
 use crate::network::Program;
@@ -18,8 +18,8 @@ pub fn reserved_for(
 ) -> Result<Bytes, CannotEstimate> {
     let quick = memory(project, model, beside, gpu)?;
     let model = &as_written(project, model);
-    let plan = Plan::of(project, model, gpu);
-    let program = plan.program(model, beside);
+    let plan = Plan::alone(project, model, gpu);
+    let program = program(model, &plan.config, beside);
     if too_deep(&program) {
         return Ok(quick.reserved);
     }
@@ -44,8 +44,8 @@ pub fn wasted(project: &Project, model: &LanguageModel, gpu: Option<&Gpu>, varie
     let model = &as_written(project, model);
     let of = |sequence: u64| {
         let there = Project { sequence: sequence.max(1), ..project.clone() };
-        let plan = Plan::of(&there, model, gpu);
-        (plan.program(model, 0), plan.config)
+        let plan = Plan::alone(&there, model, gpu);
+        (program(model, &plan.config, 0), plan.config)
     };
     let (program, config) = of(project.sequence);
     if too_deep(&program) || config.shards != Shards::default() {

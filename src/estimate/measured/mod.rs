@@ -18,6 +18,7 @@ mod transformer;
 mod vision;
 mod vision_language;
 
+use super::walks::Walks;
 use super::{CannotEstimate, MemoryEstimate, TimelinePoint};
 use crate::catalog::{Architecture, Domain, Gpu, Model, OtherModel};
 use crate::project::{Checkpointing, Field, Method, Precision, Project};
@@ -25,7 +26,6 @@ use crate::units::{Bytes, decimal};
 pub use network::network;
 use phases::Pieces;
 use program::Planned;
-pub use program::Walks;
 
 /// Beyond this no machine helps, and the sums below would lose their meaning.
 const TOO_LARGE: f64 = 1e18;

@@ -2,6 +2,7 @@
 
 use crate::catalog::{Architecture, Gpu, Model, Vendor};
 use crate::estimate::course::{self, moment};
+use crate::estimate::walks::{Input, Walks, Written};
 use crate::estimate::{CannotEstimate, EstimateMethod, MemoryEstimate, Part, Resolved, TimelinePoint, overhead, stack};
 use crate::network::Program;
 use crate::network::diffusion::{Latents, diffusion};
@@ -10,9 +11,8 @@ use crate::network::vision::{Pictures, vision};
 use crate::project::{
     Checkpointing, Framework, Method, Offload, Optimizer, Precision, Project, Sharding, TextEncoders,
 };
-use crate::step::{self, Category, Code, Live, Shards, StepConfig, StepResult, Task, Walk, Walked};
+use crate::step::{self, Category, Code, Live, Shards, StepConfig, StepResult, Task, Walk};
 use crate::units::{Bytes, GIB};
-use std::cell::{OnceCell, RefCell};
 use std::rc::Rc;
 
 /// Slack of the caching allocator beside live tensors when the card is nearly full.
@@ -35,50 +35,6 @@ pub(super) struct Planned {
     config: StepConfig,
     sharding: Sharding,
     count: u64,
-}
-
-/// A program, and what its walk came to once somebody asked.
-#[derive(Debug)]
-struct Written {
-    program: Program,
-    walked: OnceCell<Walked>,
-}
-
-/// What a program and its walk depend on: the input, and the settings without those that only add to the walk.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Key {
-    model: &'static str,
-    input: Input,
-    config: StepConfig,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq)]
-enum Input {
-    Pictures(Pictures),
-    Latents(Latents),
-    Sound(Sound),
-}
-
-/// Programs that have been written and walked: variants of a project that differ in the card, in the number of cards, in
-/// accumulation or in the optimizer share one.
-#[derive(Debug, Default)]
-pub struct Walks(RefCell<Vec<(Key, Option<Rc<Written>>)>>);
-
-impl Walks {
-    fn find(&self, model: &'static str, input: Input, config: &StepConfig) -> Option<Rc<Written>> {
-        let key = Key { model, input, config: step::course(config) };
-        if let Some((_, written)) = self.0.borrow().iter().find(|(k, _)| *k == key) {
-            return written.clone();
-        }
-        let program = match key.input {
-            Input::Pictures(pictures) => vision(key.model, pictures, &key.config),
-            Input::Latents(latents) => diffusion(key.model, latents, &key.config),
-            Input::Sound(sound) => speech(key.model, sound, &key.config),
-        };
-        let written = program.map(|program| Rc::new(Written { program, walked: OnceCell::new() }));
-        self.0.borrow_mut().push((key, written.clone()));
-        written
-    }
 }
 
 impl Planned {
@@ -132,11 +88,17 @@ impl Planned {
             Architecture::Other(_) => Input::Sound(Sound { seconds: project.audio_seconds, tokens: project.sequence }),
             Architecture::Language(_) => return None,
         };
-        let written = walks.find(model.id, input, &config)?;
+        let write = |config: &StepConfig| match input {
+            Input::Pictures(pictures) => vision(model.id, pictures, config),
+            Input::Latents(latents) => diffusion(model.id, latents, config),
+            Input::Sound(sound) => speech(model.id, sound, config),
+            Input::Tokens(..) => None,
+        };
+        let written = walks.find(model.id, input, &config, &write)?;
         // What PyTorch counts with cuDNN's workspaces, which the card could do without.
         let transforms = transforms_convolutions(project, &config, gpu).then(|| {
             let code = Code { transforms_convolutions: true, ..config.code };
-            walks.find(model.id, input, &StepConfig { code, ..config })
+            walks.find(model.id, input, &StepConfig { code, ..config }, &write)
         });
         Some(Self { written, transformed: transforms.flatten(), config, sharding, count })
     }
@@ -146,17 +108,12 @@ impl Planned {
     }
 
     fn step(&self) -> StepResult {
-        self.walked(&self.written)
-    }
-
-    fn walked(&self, written: &Written) -> StepResult {
-        let walked = written.walked.get_or_init(|| step::walk(&written.program, &self.config));
-        walked.step(&written.program, &self.config)
+        self.written.step(&self.config)
     }
 
     /// What workspaces of convolutions add to what is allocated at the peak.
     fn workspaces(&self, plain: &StepResult) -> Bytes {
-        self.transformed.as_ref().map_or(Bytes::ZERO, |written| self.walked(written).peak - plain.peak)
+        self.transformed.as_ref().map_or(Bytes::ZERO, |written| written.step(&self.config).peak - plain.peak)
     }
 
     /// Memory of the step on one card.

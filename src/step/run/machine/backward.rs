@@ -250,9 +250,9 @@ impl<'p, O: Observer> Machine<'p, O> {
                 }
             } else {
                 if let Some(s) = self.storages.get(merged as usize) {
-                    // Alone it would be gone by now.
+                    // Alone it would be gone by now, and one that was kept before as well.
                     self.fresh = self.fresh.saturating_add(s.bytes);
-                    self.parted |= s.refs > 1 || old != NOTHING;
+                    self.parted |= s.refs > 1 || s.category == Category::Gradients;
                 }
                 if old == NOTHING {
                     self.parts.fresh.push(target);

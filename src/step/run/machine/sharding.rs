@@ -149,7 +149,7 @@ impl<'p, O: Observer> Machine<'p, O> {
         let fresh: u64 = cells.iter().map(|&c| self.bytes_of(self.cells[c as usize].grad)).fold(0, u64::saturating_add);
         if self.divided.1 && fresh > 0 {
             self.peaks.close();
-            self.fresh = 0;
+            self.fresh = self.fresh.saturating_sub(fresh);
             self.total = self.total.saturating_sub(fresh);
             self.live[Category::Gradients as usize] = self.live[Category::Gradients as usize].saturating_sub(fresh);
             self.reduced = self.reduced.saturating_add(fresh);
