@@ -171,7 +171,13 @@ impl Stack {
             return Self { loss: Loss::NoUpcast, code, ..self };
         }
         // Experts were `nn.Linear` layers before transformers 5.
-        let code = Code { shifts_logits: self.models_loss, wide_assigner: true, plain_experts: false, ..self.code };
+        let code = Code {
+            shifts_logits: self.models_loss,
+            wide_assigner: true,
+            plain_experts: false,
+            adds_head_gradient: true,
+            ..self.code
+        };
         Self { code, ..self }
     }
 

@@ -230,6 +230,9 @@ pub struct Code {
     /// Ultralytics' assigner writes out the distances of every place from every object's sides (`select_candidates_in_gts` in
     /// `ultralytics/utils/tal.py` up to 2024).
     pub wide_assigner: bool,
+    /// A chunk's part of the head's gradient is added where the gradient is (`torch.addmm(..., out=grad_weight)` of Liger
+    /// before 0.7; since then it is made beside it, and once more in fp32).
+    pub adds_head_gradient: bool,
 }
 
 /// A training step with every switch set.

@@ -148,12 +148,12 @@ fn fused_loss(n: &mut Layers, x: Tensor, w: Tensor, vocab: u64, scratch: u64) {
     let inc = vocab.div_ceil(x.cols.max(1));
     let chunk = tokens.div_ceil(inc.max(1)).max(1).next_power_of_two();
     let mut temp = copy + scratch + bytes(chunk * vocab, dtype);
-    if w.grad {
+    if !w.grad {
+        temp += bytes(chunk * x.cols, dtype);
+    } else if !n.config.code.adds_head_gradient {
         // A chunk's part of the weight's gradient, and the same in fp32.
         let wide = if dtype == Dtype::F32 { 0 } else { bytes(w.numel(), Dtype::F32) };
         temp += bytes(w.numel(), dtype) + wide;
-    } else {
-        temp += bytes(chunk * x.cols, dtype);
     }
     let flops = 3.0 * 2.0 * x.numel() as f64 * vocab as f64;
     // Two results of one function: each gradient is a tensor of its own.

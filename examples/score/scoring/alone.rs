@@ -2,18 +2,19 @@
 
 use super::case::{Reason, Subject};
 use super::table::Row;
-use super::{sizes, words};
+use super::{sizes, when, words};
 use enough_gpu::catalog::LanguageModel;
 use enough_gpu::estimate::stack::Stack;
 use enough_gpu::project::Checkpointing;
-use enough_gpu::project::{BaseFormat, LossKernel};
-use enough_gpu::step::{AttentionKernel, Dtype, Loss, Quantization, StepConfig, StepImpl, Task, Trained};
+use enough_gpu::project::{BaseFormat, LossKernel, Runtime};
+use enough_gpu::step::{AttentionKernel, Code, Dtype, Loss, Quantization, StepConfig, StepImpl, Task, Trained};
 use enough_gpu::units::Bytes;
 
-/// A benchmark of head and loss alone: a model without layers.
+/// A benchmark of head and loss alone: a model without layers. Its passes come one after the other without an optimizer's
+/// step, so the gradients of the last are there while the next is made.
 pub(super) fn loss_head(row: &Row<'_>) -> Result<Subject, Reason> {
-    // The width that such benchmarks use when they print none (Liger-Kernel's is 4096).
-    const WIDTH: u32 = 4096;
+    // The width where a benchmark prints none: TRL's has 2,048 columns (its pull request 6858).
+    const WIDTH: u32 = 2048;
     let name = row.text("model");
     let after = |word: &str| {
         let (_, rest) = name.split_once(word)?;
@@ -35,15 +36,24 @@ pub(super) fn loss_head(row: &Row<'_>) -> Result<Subject, Reason> {
         extras: "no-final-norm",
         ..LanguageModel::BLANK
     };
+    // Liger-Kernel's benchmark has PyTorch's head on the card beside its own (`bench_memory_fused_linear_cross_entropy`).
+    let both = row.text("framework").to_lowercase().starts_with("liger");
+    let model = LanguageModel { tied_embeddings: !both, ..model };
+    let plain = forward_only(row);
+    // Cut cross-entropy's kernel adds up the head's gradient in place, as Liger's product did before 0.7.
+    let adds_head_gradient = row.text("loss_kernel").contains("cut") || when::generation(row) == Some(Runtime::Mid2);
     let config = StepConfig {
-        trained: Trained::All,
+        trained: if both { Trained::Head } else { Trained::All },
+        code: Code { adds_head_gradient, ..plain.code },
+        accumulation: 2,
         loss: match words::loss(row.text("loss_kernel")) {
             LossKernel::Fused => Loss::FusedChunked,
             LossKernel::Chunked => Loss::ChunkedLoss { chunk: 1024 },
-            // They give the head's 16-bit logits to the loss as they are.
+            // TRL's trainer makes logits fp32 as transformers does; others give them to the loss as they are.
+            _ if words::framework(row.text("framework")).is_some() => Loss::Upcast,
             _ => Loss::NoUpcast,
         },
-        ..forward_only(row)
+        ..plain
     };
     Subject::step(model, config, Bytes::ZERO)
 }

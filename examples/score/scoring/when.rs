@@ -58,7 +58,11 @@ fn stated(framework: &str, file: &str) -> Option<Runtime> {
     {
         return Some(Runtime::One);
     }
-    has(&["torch 2.0", "torch 2.1"]).then_some(Runtime::Early2)
+    if has(&["torch 2.0", "torch 2.1"]) {
+        return Some(Runtime::Early2);
+    }
+    // Releases of Liger-Kernel from August 2024 to February 2025.
+    has(&["liger 0.1", "liger 0.2", "liger 0.3", "liger 0.4", "liger 0.5.0", "liger 0.5.3"]).then_some(Runtime::Mid2)
 }
 
 fn by_thread(source: &str) -> Option<Runtime> {
@@ -89,7 +93,7 @@ const fn by_month((year, month): (u64, u64)) -> Runtime {
 }
 
 /// A year and a month side by side in a file's name: `benchmarks_03_2024.md`, `2024-03`, `202403`.
-fn month(text: &str) -> Option<(u64, u64)> {
+pub(super) fn month(text: &str) -> Option<(u64, u64)> {
     let numbers: Vec<&str> = text.split(|c: char| !c.is_ascii_digit()).filter(|n| !n.is_empty()).collect();
     let date = |year: &str, month: &str| {
         let (year, month) = (year.parse::<u64>().ok()?, month.parse::<u64>().ok()?);
@@ -116,6 +120,7 @@ mod tests {
             ("PyTorch 1.13", "", Some(Runtime::LastOne)),
             ("PyTorch 1.13, CUDA 11.6", "", Some(Runtime::LateOne)),
             ("", "benchmark-train-amp-nhwc-pt112-cu113-rtx3090.csv", Some(Runtime::LateOne)),
+            ("Liger 0.4.2", "", Some(Runtime::Mid2)),
             ("PyTorch", "itu-rad/GPUMemNet data.csv", None),
         ] {
             let found = stated(&framework.to_lowercase(), &source.to_lowercase()).or_else(|| by_thread(source));
