@@ -449,3 +449,41 @@ fn layers_keep_what_pytorch_lists() {
         assert!((kept / listed - 1.0).abs() < 0.03, "{name}: {kept:.3}, listed {listed}");
     }
 }
+
+/// A vision tower that is trained before a language model: both walks are the same, its weights are the catalog's, and
+/// recomputing its blocks saves most of what they keep.
+#[test]
+fn a_trained_tower_is_walked_like_the_rest() {
+    let catalog = Catalog::bundled();
+    let model = catalog.model("qwen2.5-vl-7b").unwrap();
+    let language = catalog.models.iter().find(|m| m.id == "qwen2.5-7b").unwrap();
+    let Architecture::Language(decoder) = &language.architecture else { panic!("{}", language.id) };
+    let tower = network::Tower {
+        layers: 32,
+        width: 1280,
+        intermediate: 3420,
+        head: 80,
+        modern: true,
+        patches: 1024,
+        merged: 4,
+        recomputed: false,
+    };
+    for (k, config) in settings().iter().enumerate() {
+        let program = network::seeing(decoder, &tower, config);
+        let full = run(&program, config, Walk::Full);
+        assert_eq!(run(&program, config, Walk::Ends), full, "setting {k}");
+        let plain = run(&network::language(decoder, config), config, Walk::Full);
+        assert!(full.peak > plain.peak, "setting {k}");
+    }
+    let config = StepConfig { weights: Dtype::Bf16, autocast: None, ..config(2, 320) };
+    let parameters = |tower| network::seeing(decoder, tower, &config).parameters();
+    let own = parameters(&tower) - network::language(decoder, &config).parameters();
+    assert!((own as f64 / (model.params - language.params) as f64 - 1.0).abs() < 0.02, "{own}");
+    let kept =
+        |tower: &network::Tower| run(&network::seeing(decoder, tower, &config), &config, Walk::Ends).forward_end.0;
+    let (plain, recomputed) = (kept(&tower), kept(&network::Tower { recomputed: true, ..tower }));
+    let weights = run(&network::seeing(decoder, &tower, &config), &config, Walk::Ends).steady.0;
+    let text = run(&network::language(decoder, &config), &config, Walk::Ends);
+    let saved = (plain - recomputed) as f64 / ((plain - weights) - (text.forward_end.0 - text.steady.0)) as f64;
+    assert!(saved > 0.85, "{saved}");
+}

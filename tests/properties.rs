@@ -350,7 +350,8 @@ fn more_layers_never_need_less() {
         let Some(language) = model.language() else { continue };
         let p = sane(Project { model: model.id.to_string(), ..project(4, &catalog, &mut dice) }, &mut dice);
         let deeper = LanguageModel { layers: language.layers + 1, ..language.clone() };
-        let need = |m: &LanguageModel| estimate::language::memory(&p, m, 0, None).map(|m| m.card);
+        let need =
+            |m: &LanguageModel| estimate::language::memory(&p, m, estimate::Beside::default(), None).map(|m| m.card);
         if let (Ok(before), Ok(after)) = (need(language), need(&deeper)) {
             compared += 1;
             assert!(after >= before, "{} layers more: {} to {}: {}", model.id, before.gib(), after.gib(), told(&p));

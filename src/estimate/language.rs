@@ -1,10 +1,11 @@
 //! Language models: the step run symbolically.
 
 use super::course::{self, moment};
+use super::tower::Beside;
 use super::walks::{Input, Walks};
 use super::{CannotEstimate, EstimateMethod, MemoryEstimate, Part, Resolved, TimelinePoint, layout, overhead, stack};
 use crate::catalog::{Gpu, LanguageKind, LanguageModel};
-use crate::network::{self, Program, Weight};
+use crate::network::{self, Program};
 use crate::project::{Field, Framework, LanguageTask, Objective, Offload, Project, Runtime, Sharding};
 use crate::step::{self, Category, Live, Stage, StepConfig, StepResult, Task, Walk};
 use crate::units::{Bytes, GIB};
@@ -44,11 +45,11 @@ const SLACK: f64 = 0.03;
 const NVME_BUFFERS: Bytes = Bytes(16_000_000_000);
 
 /// Memory of one training step on one of the project's cards.
-/// `beside` are parameters of a frozen part without a course of its own, a vision tower.
+/// `beside` is a vision tower.
 pub fn memory(
     project: &Project,
     model: &LanguageModel,
-    beside: u64,
+    beside: Beside,
     gpu: Option<&Gpu>,
 ) -> Result<MemoryEstimate, CannotEstimate> {
     memory_among(project, ("", model, beside), gpu, &Walks::default())
@@ -57,7 +58,7 @@ pub fn memory(
 /// The same for one of several variants of a project. The model has an id where it is not a person's own.
 pub(super) fn memory_among(
     project: &Project,
-    (id, model, beside): (&'static str, &LanguageModel, u64),
+    (id, model, beside): (&'static str, &LanguageModel, Beside),
     gpu: Option<&Gpu>,
     walks: &Walks,
 ) -> Result<MemoryEstimate, CannotEstimate> {
@@ -77,7 +78,7 @@ pub(super) fn memory_among(
 pub fn timeline(
     project: &Project,
     model: &LanguageModel,
-    beside: u64,
+    beside: Beside,
     gpu: Option<&Gpu>,
     points: usize,
 ) -> Vec<TimelinePoint> {
@@ -160,21 +161,17 @@ struct OnCard {
     host: Bytes,
 }
 
-/// The model's program with what lies frozen beside it.
-fn program(model: &LanguageModel, config: &StepConfig, beside: u64) -> Program {
-    let mut program = network::language(model, config);
-    if beside > 0 {
-        let dtype = config.weights;
-        program.weights.push(Weight {
-            numel: beside,
-            stored: beside.saturating_mul(dtype.bytes()),
-            dtype,
-            trained: false,
-            times: 1,
-            rows: 1,
-            factors: (beside, 0),
-        });
-    }
+/// The model's program with what lies beside it.
+fn program(model: &LanguageModel, config: &StepConfig, beside: Beside) -> Program {
+    let Some(tower) = beside.tower.filter(|_| model.kind == LanguageKind::Decoder) else {
+        let mut program = network::language(model, config);
+        Beside { tower: None, ..beside }.add(&mut program, config, 0);
+        return program;
+    };
+    let mut program = network::seeing(model, &tower, config);
+    let without = network::language(model, config).parameters();
+    let own = program.parameters().saturating_sub(without);
+    beside.add(&mut program, config, own);
     program
 }
 

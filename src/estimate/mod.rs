@@ -9,10 +9,12 @@ pub mod measured;
 pub mod overhead;
 pub mod stack;
 pub mod time;
+mod tower;
 mod walks;
 pub use crate::project::CARDS_PER_MACHINE;
 pub use layout::gathers_whole_gradients;
 pub use time::time;
+pub use tower::Beside;
 pub use walks::Walks;
 
 use crate::catalog::{Catalog, Gpu};
@@ -228,7 +230,7 @@ pub fn memory_among(
     walks: &Walks,
 ) -> Result<MemoryEstimate, CannotEstimate> {
     match subject(project, catalog)? {
-        Subject::Custom(model) => language::memory_among(project, ("", &model, 0), gpu, walks),
+        Subject::Custom(model) => language::memory_among(project, ("", &model, Beside::default()), gpu, walks),
         Subject::Network(network) => measured::network(project, network, gpu),
         Subject::Language(id, model, beside) => language::memory_among(project, (id, model, beside), gpu, walks),
         Subject::Other(model) => measured::memory(project, model, gpu, walks),
@@ -239,7 +241,7 @@ pub fn memory_among(
 /// figure that leaves the allocator only the slack it cannot do without, and so says whether a run fits.
 pub fn reserved(project: &Project, gpu: Option<&Gpu>, catalog: &Catalog) -> Result<Bytes, CannotEstimate> {
     match subject(project, catalog)? {
-        Subject::Custom(model) => language::reserved_for(project, &model, 0, gpu),
+        Subject::Custom(model) => language::reserved_for(project, &model, Beside::default(), gpu),
         Subject::Network(network) => Ok(measured::network(project, network, gpu)?.reserved),
         Subject::Language(_, model, beside) => language::reserved_for(project, model, beside, gpu),
         Subject::Other(model) => measured::reserved(project, model, gpu),
@@ -278,7 +280,7 @@ pub fn tried(
 /// The course of one step, for the picture, in at most `points` points; empty where it cannot be estimated.
 pub fn timeline(project: &Project, gpu: Option<&Gpu>, catalog: &Catalog, points: usize) -> Vec<TimelinePoint> {
     match subject(project, catalog) {
-        Ok(Subject::Custom(model)) => language::timeline(project, &model, 0, gpu, points),
+        Ok(Subject::Custom(model)) => language::timeline(project, &model, Beside::default(), gpu, points),
         Ok(Subject::Network(network)) => {
             measured::network(project, network, gpu).map(|m| m.timeline).unwrap_or_default()
         }
@@ -298,8 +300,8 @@ enum Subject<'a> {
     Custom(crate::catalog::LanguageModel),
     /// A network of which only a summary is known.
     Network(&'a crate::project::CustomNetwork),
-    /// A language model by the id of the whole, and parameters of a frozen part beside it (a vision tower).
-    Language(&'static str, &'a crate::catalog::LanguageModel, u64),
+    /// A language model by the id of the whole, and a vision tower beside it.
+    Language(&'static str, &'a crate::catalog::LanguageModel, Beside),
     Other(&'a crate::catalog::Model),
 }
 
@@ -313,8 +315,8 @@ fn subject<'a>(project: &'a Project, catalog: &'a Catalog) -> Result<Subject<'a>
     }
     let model = catalog.model(&project.model).ok_or_else(|| CannotEstimate::UnknownModel(project.model.clone()))?;
     Ok(match model.language() {
-        Some(language) => Subject::Language(model.id, language, 0),
-        None => match language_part(model, catalog) {
+        Some(language) => Subject::Language(model.id, language, Beside::default()),
+        None => match language_part(project, model, catalog) {
             Some((language, beside)) => Subject::Language(model.id, language, beside),
             None => Subject::Other(model),
         },
@@ -324,9 +326,10 @@ fn subject<'a>(project: &'a Project, catalog: &'a Catalog) -> Result<Subject<'a>
 /// The language model that a vision-language model is built on, where the catalog has it: the one with just as many
 /// parameters, layers and columns. Beside it the parameters of tower and projector, frozen in the usual recipes.
 fn language_part<'a>(
+    project: &Project,
     model: &crate::catalog::Model,
     catalog: &'a Catalog,
-) -> Option<(&'a crate::catalog::LanguageModel, u64)> {
+) -> Option<(&'a crate::catalog::LanguageModel, Beside)> {
     use crate::catalog::{Architecture, Domain};
     let Architecture::Other(other) = &model.architecture else { return None };
     if model.domain != Domain::VisionLanguage || other.main.params == 0 || other.main.name.ends_with("(frozen)") {
@@ -338,5 +341,6 @@ fn language_part<'a>(
         (layers == other.layers && hidden == other.hidden).then_some(language)
     };
     let language = catalog.models.iter().find_map(alike)?;
-    Some((language, model.params.saturating_sub(other.main.params)))
+    let params = model.params.saturating_sub(other.main.params);
+    Some((language, Beside::of(project, other, params)))
 }

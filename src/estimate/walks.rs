@@ -1,5 +1,6 @@
 //! Programs that have been written and walked, for the variants of one project.
 
+use super::tower::Beside;
 use crate::network::Program;
 use crate::network::diffusion::Latents;
 use crate::network::speech::Sound;
@@ -32,9 +33,9 @@ struct Key {
 /// What goes in, and how the model takes it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Input {
-    /// Tokens. Parameters of a frozen part beside the model, and how a library writes it: its family, and whether the head
+    /// Tokens. What lies beside the model, and how a library writes it: its family, and whether the head
     /// is the embedding.
-    Tokens(u64, &'static str, bool),
+    Tokens(Beside, &'static str, bool),
     Pictures(Pictures),
     Latents(Latents),
     Sound(Sound),

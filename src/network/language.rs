@@ -2,6 +2,7 @@
 
 mod block;
 mod embed;
+mod tower;
 
 use super::builder::bytes;
 use super::layers::{Layers, Role};
@@ -15,6 +16,7 @@ use crate::project::Adapter;
 pub(crate) use block::{activate, block, mlp, norm};
 pub(crate) use embed::rotary_tables;
 use embed::{embed, embedding_width};
+pub use tower::Tower;
 
 pub(crate) const HIDDEN: Slot = Slot(0);
 const COS: Slot = Slot(1);
@@ -24,6 +26,8 @@ pub(crate) const TABLE: Slot = Slot(4);
 const LOCAL_MASK: Slot = Slot(5);
 /// What each layer adds of its own embedding, for all layers side by side.
 const PER_LAYER: Slot = Slot(10);
+/// Tokens of pictures.
+const VISION: Slot = Slot(11);
 /// What the caller keeps alive through backward.
 pub(crate) const HELD: Slot = Slot(SLOTS as u8 - 1);
 
@@ -37,7 +41,7 @@ pub fn language(model: &LanguageModel, config: &StepConfig) -> Program {
     {
         let sequence = config.sequence.saturating_add(lora.rank);
         let part = super::split::model_on_card(model, &config.shards);
-        return decoder(model, &part, &style, &super::split::step_on_card(&StepConfig { sequence, ..*config }));
+        return decoder(model, &part, &style, &super::split::step_on_card(&StepConfig { sequence, ..*config }), None);
     }
     if model.attention.starts_with("lstm") {
         return super::recurrent::recurrent(model, config);
@@ -48,11 +52,17 @@ pub fn language(model: &LanguageModel, config: &StepConfig) -> Program {
     match model.kind {
         LanguageKind::Decoder => {
             let part = super::split::model_on_card(model, &config.shards);
-            decoder(model, &part, &style, &super::split::step_on_card(config))
+            decoder(model, &part, &style, &super::split::step_on_card(config), None)
         }
         LanguageKind::Encoder => super::encoder::encoder(model, &style, config),
         LanguageKind::EncoderDecoder => super::encoder_decoder::encoder_decoder(model, &style, config),
     }
+}
+
+/// The same for a decoder with a trained vision tower before it.
+pub fn seeing(model: &LanguageModel, tower: &Tower, config: &StepConfig) -> Program {
+    let part = super::split::model_on_card(model, &config.shards);
+    decoder(model, &part, &Style::of(model), &super::split::step_on_card(config), Some(tower))
 }
 
 /// Which layers look through a window: `local` of them, then `global` that see everything.
@@ -133,8 +143,17 @@ pub(crate) fn dense_layers(model: &LanguageModel) -> (u64, u64) {
 }
 
 /// The part of `whole` that is on this card.
-fn decoder(whole: &LanguageModel, model: &LanguageModel, style: &Style, config: &StepConfig) -> Program {
+fn decoder(
+    whole: &LanguageModel,
+    model: &LanguageModel,
+    style: &Style,
+    config: &StepConfig,
+    tower: Option<&Tower>,
+) -> Program {
     let mut n = Layers::new(config);
+    if let Some(tower) = tower {
+        tower::write(&mut n, tower, u64::from(model.hidden));
+    }
     n.adapts_attention_out = style.adapts_attention_out;
     let layers = u64::from(model.layers);
     let (dense, every) = dense_layers(model);

@@ -28,6 +28,6 @@ mod voice;
 
 pub use config::*;
 pub(crate) use language::dense_layers;
-pub use language::language;
+pub use language::{Tower, language, seeing};
 pub use program::*;
 pub use shards::*;

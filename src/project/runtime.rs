@@ -34,4 +34,10 @@ pub struct Habits {
     /// The optimizer's step makes weights and states anew instead of changing them (`JITLamb` of
     /// NVIDIA/DeepLearningExamples `Transformer-XL/pytorch/lamb.py`).
     pub renews: bool,
+    /// The vision tower is trained where the library would leave it as it is.
+    pub trains_tower: bool,
+    /// Whether its blocks are computed again in backward, where that is not as in the language model.
+    pub tower_recomputed: Option<bool>,
+    /// Patches of a sample; 0: as many as usual.
+    pub patches: u64,
 }

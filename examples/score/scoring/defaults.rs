@@ -63,7 +63,7 @@ pub(super) fn sequence(
 }
 
 /// Tokens of a clip of so many frames of so many pixels: 28 x 28 pixels of two frames each (Qwen2-VL and later).
-fn clip_tokens(text: &str) -> Option<u64> {
+pub(super) fn clip_tokens(text: &str) -> Option<u64> {
     let before = |word: &str| {
         let (before, _) = text.split_once(word)?;
         sizes::tokens(before.trim_end().rsplit([' ', '=', '<']).next()?)

@@ -4,8 +4,8 @@ use super::alone::{forward_only, loss_head};
 use super::cards::Cards;
 use super::case::{Case, Domain, Meter, Outcome, Quality, Reason, Subject};
 use super::defaults::{
-    accumulates, caches_latents, default_batch, default_checkpointing, default_dropout, default_rank, frozen_share,
-    lora_targets, sequence,
+    accumulates, caches_latents, clip_tokens, default_batch, default_checkpointing, default_dropout, default_rank,
+    frozen_share, lora_targets, sequence,
 };
 use super::table::Row;
 use super::{gpus, models, nearest, sizes, when, words};
@@ -320,6 +320,7 @@ fn attention(row: &Row<'_>, runtime: Runtime) -> Attention {
 fn habits(row: &Row<'_>) -> Habits {
     let source = row.text("source").to_lowercase();
     let words = ["framework", "compute_dtype", "note"].map(|column| row.text(column).to_lowercase()).join(" ");
+    let all = format!("{words} {}", row.text("method").to_lowercase());
     let has = |words: &[&str]| words.iter().any(|w| source.contains(w));
     // Training scripts that compile their model unless told otherwise (`compile = True` in train.py,
     // `torch.compile(model)` in base_train.py).
@@ -332,6 +333,13 @@ fn habits(row: &Row<'_>) -> Habits {
         // Loops of one's own: fsdp_qlora's train.py has `output = model(...)`, as PyTorch's own examples have.
         own_loop: words.contains("fsdp_qlora"),
         renews: row.text("optimizer").to_lowercase().contains("jitlamb"),
+        trains_tower: ["freeze_vit false", "full vit", "vision tower trained"].iter().any(|w| all.contains(w)),
+        tower_recomputed: row
+            .text("grad_checkpointing")
+            .to_lowercase()
+            .split_once("vit ")
+            .map(|(_, s)| !s.starts_with("no")),
+        patches: clip_tokens(row.text("seq_or_res")).map_or(0, |tokens| 4 * tokens),
     }
 }
 

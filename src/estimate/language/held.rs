@@ -2,6 +2,7 @@
 
 use super::{DEEPEST, Plan, as_written, check, memory, program};
 use crate::catalog::{Gpu, LanguageModel};
+use crate::estimate::tower::Beside;
 use crate::estimate::{CannotEstimate, MemoryEstimate};
 use crate::network::Program;
 use crate::project::Project;
@@ -13,7 +14,7 @@ use crate::units::Bytes;
 pub fn reserved_for(
     project: &Project,
     model: &LanguageModel,
-    beside: u64,
+    beside: Beside,
     gpu: Option<&Gpu>,
 ) -> Result<Bytes, CannotEstimate> {
     let quick = memory(project, model, beside, gpu)?;
@@ -45,7 +46,7 @@ pub fn wasted(project: &Project, model: &LanguageModel, gpu: Option<&Gpu>, varie
     let of = |sequence: u64| {
         let there = Project { sequence: sequence.max(1), ..project.clone() };
         let plan = Plan::alone(&there, model, gpu);
-        (program(model, &plan.config, 0), plan.config)
+        (program(model, &plan.config, Beside::default()), plan.config)
     };
     let (program, config) = of(project.sequence);
     if too_deep(&program) || config.shards != Shards::default() {

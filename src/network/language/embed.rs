@@ -1,7 +1,7 @@
 //! What comes before the first layer, and the embeddings that layers have of their own.
 
 use super::block::{activate, head_norm, norm};
-use super::{COS, HIDDEN, LOCAL_MASK, MASK, PER_LAYER, Pattern, SIN, TABLE};
+use super::{COS, HIDDEN, LOCAL_MASK, MASK, PER_LAYER, Pattern, SIN, TABLE, VISION};
 use crate::catalog::LanguageModel;
 use crate::network::builder::Tensor;
 use crate::network::layers::{Layers, Role};
@@ -45,7 +45,15 @@ pub(super) fn embed(n: &mut Layers, model: &LanguageModel, style: &Style, frozen
         if style.scaled_embedding {
             x = n.b.scale(x);
         }
-        if n.config.checkpointing.recomputes() && matches!(n.config.trained, Trained::Adapters(_)) {
+        if n.b.peek(VISION).is_some() {
+            // `inputs_embeds.masked_scatter(...)`.
+            let pictures = n.b.take(VISION);
+            let pictures = n.b.cast(pictures, x.dtype);
+            let rest = n.b.part(x, tokens.saturating_sub(pictures.rows).max(1));
+            x = n.b.join(&[pictures, rest]);
+            x = Tensor { rows: tokens, ..x };
+        }
+        if n.config.checkpointing.recomputes() && matches!(n.config.trained, Trained::Adapters(_)) && !x.grad {
             x = n.b.require_grad(x);
         }
         (if width == hidden { x } else { n.linear(x, hidden, false, Role::Outside) }, Some(table))
