@@ -34,6 +34,12 @@ fn told(p: &Project) -> String {
     write(p, Currency::Usd, &Catalog::bundled())
 }
 
+/// The project of a link: one that was found to break something once.
+fn of(link: &str) -> Project {
+    let catalog = Catalog::bundled();
+    Link::new("", link).project(Currency::Usd, &catalog).unwrap().0
+}
+
 /// Every number of an advice is a number: finite, not negative, not absurd.
 fn check(p: &Project, advice: &Advice) {
     let m = &advice.memory;
@@ -99,6 +105,13 @@ fn everything(p: &Project, catalog: &Catalog) -> Option<Advice> {
 fn any_project_gets_numbers_and_words() {
     let (answered, slowest) = (AtomicUsize::new(0), Mutex::new((Duration::ZERO, String::new())));
     let all = cases(1500, 1);
+    // Found: on a processor less stays reserved than on a card.
+    for link in [
+        "model=network&params=84972&optimizer-impl=foreach&batch=245243",
+        "model=network&params=61706&method=scratch&precision=amp-fp16&optimizer-impl=fused&batch=291817&samples=724404",
+    ] {
+        assert!(everything(&of(link), &Catalog::bundled()).is_some(), "{link}");
+    }
     throw(all, 20_261_130, |catalog, dice| {
         let p = project(12, catalog, dice);
         let start = Instant::now();
@@ -177,8 +190,7 @@ fn fixes_go_back_exactly() {
 
 #[test]
 fn a_bigger_budget_is_never_slower() {
-    throw(cases(50, 32), 11, |catalog, dice| {
-        let mut p = project(6, catalog, dice);
+    let check = |mut p: Project, catalog: &Catalog| {
         let mut last = f64::INFINITY;
         for limit in [0.0, 3.0, 30.0, 300.0, 1e4, 1e6, 1e9] {
             p.budget.limit = Some(limit);
@@ -191,7 +203,10 @@ fn a_bigger_budget_is_never_slower() {
                 other => assert!(last.is_infinite(), "{limit}: {other:?}: {}", told(&p)),
             }
         }
-    });
+    };
+    // Found: a used card that costs less in the end than a quicker rental.
+    check(of("preset=llm-7b-lora&method=full&precision=fp32&accumulation=246919&offload=nvme"), &Catalog::bundled());
+    throw(cases(50, 32), 11, |catalog, dice| check(project(6, catalog, dice), catalog));
 }
 
 #[test]
@@ -225,20 +240,19 @@ fn rank(verdict: &Verdict) -> u8 {
 /// A card with more memory and the same kernels is never worse; and its make-it-fit never needs more risk.
 #[test]
 fn a_bigger_card_never_runs_out_where_a_smaller_one_fits() {
-    throw(cases(60, 8), 17, |catalog, dice| {
+    let larger = |catalog: &Catalog, like: &Gpu, usable: Bytes| {
         let mut catalog = catalog.clone();
-        let like = dice.of(&catalog.gpus).clone();
-        let usable = like.usable.scale(1.0 + dice.part());
-        let larger = Gpu { id: "larger", usable, memory: usable, ..like.clone() };
-        catalog.gpus.to_mut().push(larger);
-        let mut p = project(6, &catalog, dice);
+        catalog.gpus.to_mut().push(Gpu { id: "larger", usable, memory: usable, ..like.clone() });
+        catalog
+    };
+    let check = |mut p: Project, like: &Gpu, usable: Bytes, catalog: &Catalog| {
         p.hardware.no_gpu = false;
         let on = |id: &str| {
             let mut there = p.clone();
             id.clone_into(&mut there.hardware.gpu);
             there
         };
-        if let (Ok(small), Ok(large)) = (advise(&on(like.id), &catalog), advise(&on("larger"), &catalog)) {
+        if let (Ok(small), Ok(large)) = (advise(&on(like.id), catalog), advise(&on("larger"), catalog)) {
             assert!(rank(&large.verdict) >= rank(&small.verdict), "{} {}: {}", like.id, usable.gib(), told(&p));
             // Where one card of a kind is enough, the others need not divide anything; then more is left for batches on
             // smaller cards that do.
@@ -254,17 +268,26 @@ fn a_bigger_card_never_runs_out_where_a_smaller_one_fits() {
                 told(&p)
             );
         }
+    };
+    // Found: the simulated allocator was asked of a card that is a little too large, not of one a little too small.
+    let catalog = Catalog::bundled();
+    let like = catalog.gpu("apple-m3-ultra-96gb").unwrap();
+    let usable = Bytes::from_gib(87.764);
+    check(of("preset=unet-medical&classes=3843"), like, usable, &larger(&catalog, like, usable));
+    throw(cases(60, 8), 17, |catalog, dice| {
+        let like = dice.of(&catalog.gpus).clone();
+        let usable = like.usable.scale(1.0 + dice.part());
+        let catalog = larger(catalog, &like, usable);
+        check(project(6, &catalog, dice), &like, usable, &catalog);
     });
 }
 
 /// Real cards beside each other: one with more memory, the same maker and kernels never is the worse one.
 #[test]
 fn more_memory_in_the_shop_is_never_worse() {
-    throw(cases(30, 48), 19, |catalog, dice| {
-        let p = project(6, catalog, dice);
+    let check = |p: Project, gpus: &[&Gpu], catalog: &Catalog| {
         let mut known: Vec<(&Gpu, u8)> = Vec::new();
-        for _ in 0..12 {
-            let gpu = dice.of(&catalog.gpus);
+        for &gpu in gpus {
             let mut there = p.clone();
             there.hardware.no_gpu = false;
             (there.hardware.count, there.hardware.gpu) = (1, gpu.id.to_string());
@@ -282,6 +305,15 @@ fn more_memory_in_the_shop_is_never_worse() {
                 }
             }
         }
+    };
+    // Found: the same as above.
+    let catalog = Catalog::bundled();
+    let found = "model=yolo11s&precision=amp-fp16&optimizer=sgd-momentum&batch=16&accumulation=4&classes=8055";
+    check(of(found), &[catalog.gpu("l4").unwrap(), catalog.gpu("rtx-a5000").unwrap()], &catalog);
+    throw(cases(30, 48), 19, |catalog, dice| {
+        let p = project(6, catalog, dice);
+        let gpus: Vec<&Gpu> = (0..12).map(|_| dice.of(&catalog.gpus)).collect();
+        check(p, &gpus, catalog);
     });
 }
 

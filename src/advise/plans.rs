@@ -272,20 +272,16 @@ fn left_out(terms: &Terms<'_>, catalog: &Catalog, cards: &[Ranked], (foreign, co
     found.into_iter().min_by(|a, b| a.plan.cost.amount.total_cmp(&b.plan.cost.amount))
 }
 
-/// The soonest end for the money; of several about as soon, the cheapest, and no machine that may be taken away where the
-/// money is enough for a steady one that is as soon.
+/// The soonest end for the money; of several about as soon, the one that takes the least of it, and no machine that may be
+/// taken away where the money is enough for a steady one that is as soon. Counted is what has to be at hand: by what is left
+/// of a card in the end, a larger budget would choose a longer wait than a smaller one.
 pub(super) fn afford(all: &[Plan], limit: f64) -> Option<Afford> {
     let within = || all.iter().filter(|p| p.outlay.amount <= limit);
     let shortest = within().map(|p| p.wait).fold(f64::INFINITY, f64::min);
-    let soonest = within()
-        .filter(|p| p.wait <= shortest * AS_GOOD_AS)
-        .min_by(|a, b| a.cost.amount.total_cmp(&b.cost.amount).then(a.wait.total_cmp(&b.wait)));
-    let steady = |spot: &Plan| {
-        let as_soon = within().filter(|p| p.way != Way::Spot && p.wait <= spot.wait);
-        as_soon.min_by(|a, b| a.cost.amount.total_cmp(&b.cost.amount))
-    };
+    let amount = |a: &&Plan, b: &&Plan| a.outlay.amount.total_cmp(&b.outlay.amount).then(a.wait.total_cmp(&b.wait));
+    let soonest = within().filter(|p| p.wait <= shortest * AS_GOOD_AS).min_by(amount);
+    let steady = |spot: &Plan| within().filter(|p| p.way != Way::Spot && p.wait <= spot.wait).min_by(amount);
     let soonest = soonest.map(|p| if p.way == Way::Spot { steady(p).unwrap_or(p) } else { p });
-    let amount = |a: &&Plan, b: &&Plan| a.outlay.amount.total_cmp(&b.outlay.amount);
     let home = || all.iter().filter(|p| at_home(p)).min_by(amount);
     let least = || home().or_else(|| all.iter().min_by(amount));
     soonest.map(|p| Afford::Soonest(*p)).or_else(|| least().map(|p| Afford::TooLittle(*p)))

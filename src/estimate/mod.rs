@@ -135,6 +135,8 @@ impl MemoryEstimate {
         let held = self.card - self.part(Part::Overhead);
         self.parts[Part::Overhead as usize] = LIBRARIES;
         self.card = held + LIBRARIES;
+        // The system's allocator keeps nothing back, and no kernel of a card's library asks for a workspace.
+        (self.allocated, self.reserved) = (held, held);
         self
     }
 }
@@ -257,7 +259,7 @@ pub fn needed(project: &Project, gpu: Option<&Gpu>, catalog: &Catalog) -> Result
     }
 }
 
-/// The estimate for the card on screen: where it fits by less than its band, the simulated allocator is asked, and what it
+/// The estimate for the card on screen: where the card is within its band, the simulated allocator is asked, and what it
 /// wants beyond the card counts.
 pub fn tried(
     project: &Project,
@@ -266,7 +268,8 @@ pub fn tried(
     walks: &Walks,
     mut memory: MemoryEstimate,
 ) -> MemoryEstimate {
-    let within = memory.card <= gpu.usable && memory.card.scale(1.0 + memory.band) > gpu.usable;
+    let end = |part: f64| memory.card.scale(1.0 + part * memory.band);
+    let within = end(-1.0) <= gpu.usable && end(1.0) > gpu.usable;
     if within
         && let Ok(Subject::Other(model)) = subject(project, catalog)
         && let Some(needed) = measured::needed_beyond(project, model, gpu, &memory, walks)

@@ -71,8 +71,7 @@ pub fn least_among(lengths: &[(Program, StepConfig)], order: &[usize]) -> Option
 fn search(program: &Program, config: &StepConfig, steps: &[&Courses]) -> Held {
     let all = walk::<true>(program, config, steps, Allocator::default());
     let held = Held { reserved: Bytes(all.peak()), allocated: Bytes(all.live_peak()) };
-    let reserved = least_between::<true>(program, config, steps, (held.allocated, held.reserved), STEPS_OF_SEARCH);
-    Held { reserved, ..held }
+    Held { reserved: least_between::<true>(program, config, steps, &held, (STEPS_OF_SEARCH, Bytes::ZERO)), ..held }
 }
 
 /// What the allocator wants where it does not get through the first steps with the `room` that it has beside a given amount
@@ -86,27 +85,30 @@ pub fn short_of(program: &Program, config: &StepConfig, room: impl Fn(Bytes) -> 
     let all = walk::<false>(program, config, steps, Allocator::default());
     let held = Held { reserved: Bytes(all.peak()), allocated: Bytes(all.live_peak()) };
     let room = room(held.allocated);
-    if held.reserved <= room || !walk::<false>(program, config, steps, Allocator::of(room.0)).failed() {
-        return None;
-    }
-    let reserved = least_between::<false>(program, config, steps, (room, held.reserved), STEPS_WHILE_WAITED_FOR);
-    Some(Held { reserved, ..held })
+    let reserved = least_between::<false>(program, config, steps, &held, (STEPS_WHILE_WAITED_FOR, room));
+    (reserved > room).then_some(Held { reserved, ..held })
 }
 
 /// Halvings of the span between memory in use and memory held.
 const STEPS_OF_SEARCH: u32 = 5;
 /// The same while somebody waits.
-const STEPS_WHILE_WAITED_FOR: u32 = 2;
+const STEPS_WHILE_WAITED_FOR: u32 = 3;
 
+/// Halves the span between memory in use and memory held, until what is found is within `room`. The span is that of the
+/// program, whatever the card: blocks come to lie otherwise in a little more room, and may fail where they did not in less,
+/// but a larger card can do all that a smaller one does.
 fn least_between<const RENEWS: bool>(
     program: &Program,
     config: &StepConfig,
     steps: &[&Courses],
-    (below, enough): (Bytes, Bytes),
-    halvings: u32,
+    held: &Held,
+    (halvings, room): (u32, Bytes),
 ) -> Bytes {
-    let (mut below, mut enough) = (below.0, enough.0);
+    let (mut below, mut enough) = (held.allocated.0, held.reserved.0);
     for _ in 0..halvings {
+        if enough <= room.0 {
+            break;
+        }
         let middle = below + (enough - below) / 2;
         if walk::<RENEWS>(program, config, steps, Allocator::of(middle)).failed() {
             below = middle;

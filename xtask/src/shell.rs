@@ -58,6 +58,11 @@ pub fn version_of(program: impl AsRef<OsStr>) -> Option<String> {
     version_in(&output(Command::new(program).arg("--version"))?)
 }
 
+/// The version that a program of cargo's tells, called as cargo calls it: some answer to nothing else.
+pub fn version_of_command(program: &Path, command: &str) -> Option<String> {
+    version_in(&output(Command::new(program).args([command, "--version"]))?)
+}
+
 fn version_in(answer: &str) -> Option<String> {
     let looks_like_one = |word: &&str| word.contains('.') && word.starts_with(|first: char| first.is_ascii_digit());
     answer.split_whitespace().find(looks_like_one).map(str::to_owned)

@@ -4,7 +4,7 @@ use std::fs::{self, File, TryLockError};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::shell::{self, Outcome, numbers, on_path, say, version_of};
+use crate::shell::{self, Outcome, numbers, on_path, say, version_of, version_of_command};
 
 const TARGET: &str = "wasm32-unknown-unknown";
 
@@ -117,8 +117,10 @@ fn locked_version(lock: &str, package: &str) -> Option<String> {
 
 /// A tool of cargo's own that is on the PATH, or else built once.
 fn cargo_tool(package: &str, version: &str, minutes: &str) -> Outcome<PathBuf> {
+    let command = package.strip_prefix("cargo-").unwrap_or(package);
     let find = || {
-        let fits = |file: &PathBuf| version_of(file).is_some_and(|found| numbers(&found) >= numbers(version));
+        let told = |file: &PathBuf| version_of_command(file, command);
+        let fits = |file: &PathBuf| told(file).is_some_and(|found| numbers(&found) >= numbers(version));
         installed(package, version, package).into_iter().chain(on_path(package)).find(fits)
     };
     match find() {

@@ -63,12 +63,14 @@ fn the_front_is_what_nothing_beats() {
     }
 }
 
-/// What a budget buys: the soonest, or what is as good as it for less; where it buys nothing, what is missing to the least.
+/// What a budget buys: the soonest, or what is as good as it for less at hand; where it buys nothing, what is missing to the
+/// least. More money never waits longer.
 #[test]
 fn a_budget_buys_the_soonest_of_what_it_reaches() {
     for seed in 0..300 {
         let all = thrown(seed);
-        for limit in [0.0, 5.0, 17.0, 100.0] {
+        let mut last = f64::INFINITY;
+        for limit in [0.0, 5.0, 12.0, 17.0, 25.0, 33.0, 41.0, 50.0, 100.0] {
             let within: Vec<&Plan> = all.iter().filter(|p| p.outlay.amount <= limit).collect();
             let Some(found) = afford(&all, limit) else { panic!("{seed}: nothing is told") };
             match found {
@@ -77,18 +79,20 @@ fn a_budget_buys_the_soonest_of_what_it_reaches() {
                     let shortest = within.iter().map(|p| p.wait).fold(f64::INFINITY, f64::min);
                     assert!(plan.wait <= shortest * 1.1);
                     let as_good = within.iter().filter(|p| p.wait <= shortest * 1.1);
-                    let best =
-                        as_good.min_by(|a, b| (a.cost.amount, a.wait).partial_cmp(&(b.cost.amount, b.wait)).unwrap());
+                    let best = as_good
+                        .min_by(|a, b| (a.outlay.amount, a.wait).partial_cmp(&(b.outlay.amount, b.wait)).unwrap());
                     let best = best.unwrap();
                     // In the place of a machine that may be taken away stands the cheapest steady one that is as soon.
                     let steady = within.iter().filter(|p| p.way != Way::Spot && p.wait <= best.wait);
-                    let steady = steady.map(|p| p.cost.amount).fold(f64::INFINITY, f64::min);
+                    let steady = steady.map(|p| p.outlay.amount).fold(f64::INFINITY, f64::min);
                     if best.way == Way::Spot && steady.is_finite() {
                         assert!(plan.way != Way::Spot && plan.wait <= best.wait, "{seed}");
-                        assert_eq!(plan.cost.amount, steady, "{seed}");
+                        assert_eq!(plan.outlay.amount, steady, "{seed}");
                     } else {
-                        assert_eq!((plan.cost, plan.wait), (best.cost, best.wait), "{seed}");
+                        assert_eq!((plan.outlay, plan.wait), (best.outlay, best.wait), "{seed}");
                     }
+                    assert!(plan.wait <= last, "{seed}: {limit}: {} after {last}", plan.wait);
+                    last = plan.wait;
                     assert!(!found.is_too_little());
                 }
                 Afford::TooLittle(plan) => {
