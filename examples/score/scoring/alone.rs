@@ -15,7 +15,7 @@ use enough_gpu::units::Bytes;
 pub(super) fn loss_head(row: &Row<'_>) -> Result<Subject, Reason> {
     // The width where a benchmark prints none: TRL's has 2,048 columns (its pull request 6858).
     const WIDTH: u32 = 2048;
-    let name = row.text("model");
+    let name = row.text("model").to_lowercase();
     let after = |word: &str| {
         let (_, rest) = name.split_once(word)?;
         sizes::tokens(rest).and_then(|n| u32::try_from(n).ok())

@@ -11,6 +11,19 @@ const NOISE: &[&str] = &["geforce", "nvidia", "tesla", "instinct", "radeon", "gp
 
 fn words(text: &str) -> Vec<String> {
     let text = text.to_lowercase().replace("max-q", "laptop").replace("maxq", "laptop").replace("mobile", "laptop");
+    // `RTX3080Ti` without its spaces.
+    let text = ["geforce", "nvidia", "quadro", "titan", "rtx", "gtx", "super", "laptop"]
+        .iter()
+        .fold(text, |text, word| text.replace(word, &format!(" {word} ")));
+    let text = ["ti", "d"].iter().fold(text, |text, end| {
+        let apart = |word: &str| match word.strip_suffix(end) {
+            Some(number) if number.len() == 4 && number.bytes().all(|b| b.is_ascii_digit()) => {
+                format!("{number} {end}")
+            }
+            _ => word.to_owned(),
+        };
+        text.split(' ').map(apart).collect::<Vec<_>>().join(" ")
+    });
     text.split(|c: char| !c.is_ascii_alphanumeric())
         .filter(|w| !w.is_empty() && !NOISE.contains(w))
         .map(ToOwned::to_owned)
@@ -51,7 +64,7 @@ pub(crate) fn find<'a>(catalog: &'a Catalog, name: &str, gb: Option<f64>) -> Opt
         catalog.gpus.iter().filter(|g| must(g, strict)).min_by(|a, b| distance(a).total_cmp(&distance(b)))
     };
     // A laptop's card that the catalog lacks has the chip and the driver of the desktop's of the same size.
-    let alike = |g: &&Gpu| gb.is_some_and(|gb| (g.memory.gib() - gb).abs() < 0.5);
+    let alike = |g: &&Gpu| gb.is_none_or(|gb| (g.memory.gib() - gb).abs() < 0.5);
     nearest(&["ti", "super", "laptop"]).or_else(|| nearest(&["ti", "super"]).filter(alike))
 }
 

@@ -106,7 +106,7 @@ fn subject(row: &Row<'_>, domain: Domain, gpu: Option<&Gpu>, catalog: &Catalog) 
     let two_stage = model.id.contains("rcnn");
     // Norms that are trained come with a backbone that nothing is frozen in (detectron2's configs/Misc and new_baselines,
     // whose large-scale jitter, "LSJ", goes with them).
-    let lower = name.to_lowercase();
+    let lower = name.to_lowercase().replace('_', " ");
     let trained_norms = ["scratch", " gn", "syncbn", "lsj"].iter().any(|word| lower.contains(word));
     let method = match method {
         Method::Scratch if detects && two_stage && !trained_norms => Method::Full,
@@ -120,15 +120,16 @@ fn subject(row: &Row<'_>, domain: Domain, gpu: Option<&Gpu>, catalog: &Catalog) 
 /// A multi-layer perceptron by what its name says (`MLP input 155 output 20 depth 7 (uniform)`, `FC on MNIST: 441 layers x
 /// 101 neurons`): parameters as stated or counted, and the outputs of layers of one width.
 fn perceptron(name: &str, params: Option<f64>) -> Option<CustomNetwork> {
+    let name = name.to_lowercase().replace('_', " ");
     let after = |word: &str| name.split_once(word).and_then(|(_, rest)| sizes::tokens(rest));
-    let (params, outputs) = if let (true, Some(depth)) = (name.starts_with("MLP"), after("depth ")) {
+    let (params, outputs) = if let (true, Some(depth)) = (name.starts_with("mlp"), after("depth ")) {
         let params = params? * 1e9;
         (params as u64, depth * (params / depth as f64).sqrt() as u64)
     } else {
         // Pictures of 28 x 28 pixels in, ten classes out.
         const PIXELS: u64 = 784;
         const CLASSES: u64 = 10;
-        let (_, size) = name.strip_prefix("FC on MNIST").and_then(|rest| rest.split_once(' '))?;
+        let (_, size) = name.strip_prefix("fc on mnist").and_then(|rest| rest.split_once(' '))?;
         let (layers, width) = size.split_once(" layers x ")?;
         let (layers, width) = (sizes::tokens(layers)?, sizes::tokens(width)?);
         let inner = (layers - 1).checked_mul(width.checked_mul(width + 1)?)?;
@@ -368,7 +369,9 @@ fn measured_batch(note: &str) -> Option<u64> {
 /// of the largest, those of up to four samples.
 fn accumulation(row: &Row<'_>) -> u64 {
     let note = row.text("note");
-    if note.contains("total batch kept by accumulation") && row.count("micro_batch").is_some_and(|batch| batch <= 4) {
+    if note.contains("total batch kept by accumulation")
+        && sizes::tokens(row.text("micro_batch")).is_some_and(|batch| batch <= 4)
+    {
         return 2;
     }
     note.split_once("grad accumulation").and_then(|(_, rest)| sizes::tokens(rest)).unwrap_or(1).clamp(1, 1 << 20)
@@ -412,7 +415,7 @@ fn renamed_option(row: &Row<'_>, domain: Domain) -> bool {
 
 /// Where the text encoders are, where the row says so.
 fn text_encoders(row: &Row<'_>) -> TextEncoders {
-    if row.text("model").to_lowercase().contains("+ text encoder") {
+    if row.text("model").to_lowercase().replace('_', " ").contains("+ text encoder") {
         TextEncoders::Trained
     } else if row.text("note").contains("encoders resident") {
         TextEncoders::Resident

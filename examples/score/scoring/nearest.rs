@@ -157,8 +157,9 @@ pub(super) fn scene(name: &str, exists: impl Fn(&str) -> bool) -> Option<String>
 
 /// One of the YOLO family of which no size is told: the middle one.
 pub(super) fn yolo(name: &str) -> Option<String> {
-    let (family, _) = name.split_once(" (size not stated)")?;
-    Some(format!("{}m", family.to_lowercase()))
+    let lower = name.to_lowercase().replace('_', " ");
+    let (family, _) = lower.split_once(" (size not stated)")?;
+    Some(format!("{family}m"))
 }
 
 /// Classes of the data sets that scenes are segmented on, by the row's words or the usual crop.
