@@ -199,7 +199,12 @@ impl Stack {
                 eager_attention: !self.own_kernels,
                 orders_tiles_to_save: true,
                 // LitGPT's scripts put the longest sample first then (`get_batch`): no step as long came before it.
-                code: Code { holds_last_loss: false, narrow_math: true, ..self.of_2024().code },
+                code: Code {
+                    holds_last_loss: false,
+                    narrow_math: true,
+                    wide_norms: self.code.joint_qkv,
+                    ..self.of_2024().code
+                },
                 ..self
             },
             Runtime::One | Runtime::LateOne | Runtime::LastOne => Self {

@@ -141,6 +141,9 @@ pub struct Code {
     /// all query heads before the kernel; rotated and plain columns are put together by `cat` even where all are rotated
     /// (`CausalSelfAttention` in litgpt/model.py).
     pub joint_qkv: bool,
+    /// `RMSNorm` multiplies by its weight before it leaves fp32 (`(self.weight * x_normed).to(dtype=dtype)` in `LitGPT`'s
+    /// rmsnorm.py of 2023; `x_normed.to(dtype=dtype) * self.weight` later).
+    pub wide_norms: bool,
     /// The output head is quantized with the other linear layers (`BitsandbytesPrecision` of Lightning Fabric replaces
     /// every `nn.Linear`).
     pub quantizes_head: bool,

@@ -172,10 +172,14 @@ fn decoder(
     let variants = Variants::of(model);
     // Runs of alike layers: frozen or not, dense or with experts.
     let wide_from = here(variants.wide_from(u64::from(whole.layers)));
-    let mut cuts = [0, frozen, here(dense), wide_from, layers];
+    // `adapter_start_layer` of litgpt/adapter.py.
+    let prompts = n.adapter().is_some_and(|lora| matches!(lora.kind, Adapter::Prompted | Adapter::Scales));
+    let prompted_from = if prompts { here(2) } else { 0 };
+    let mut cuts = [0, frozen, here(dense), wide_from, prompted_from, layers];
     cuts.sort_unstable();
     for pair in cuts.windows(2) {
         let (mut at, to) = (pair[0], pair[1]);
+        n.prompted = prompts && at >= prompted_from;
         n.trained = match config.trained {
             Trained::All => true,
             Trained::AboveLayer(_) => at >= frozen,

@@ -39,6 +39,8 @@ pub(crate) struct Layers<'c> {
     pub(crate) frozen: Option<Dtype>,
     /// Matrix products so far.
     products: u64,
+    /// The layers under way look at trained tokens too.
+    pub(crate) prompted: bool,
     /// The model's own loss does not cast logits to fp32 (encoders, T5).
     pub(crate) plain_loss: bool,
     pub(crate) batch: u64,
@@ -58,6 +60,7 @@ impl<'c> Layers<'c> {
             quantizes_all: false,
             frozen: None,
             products: 0,
+            prompted: false,
             plain_loss: false,
             batch: config.batch,
             sequence: config.sequence,
@@ -86,7 +89,9 @@ impl<'c> Layers<'c> {
     /// The weight of a norm: trained where adapters are nothing else.
     pub(crate) fn norm_weight(&mut self, cols: u64) -> Tensor {
         match self.adapter() {
-            Some(lora) if lora.kind == Adapter::Norms => self.b.weight(cols, 1, self.plain(), true),
+            Some(lora) if matches!(lora.kind, Adapter::Norms | Adapter::Scales) => {
+                self.b.weight(cols, 1, self.plain(), true)
+            }
             _ => self.weight(cols, 1),
         }
     }
@@ -244,7 +249,11 @@ impl<'c> Layers<'c> {
     pub(crate) fn joint_qkv(&mut self, x: Tensor, query: u64, key: u64, bias: bool) -> Tensor {
         let out = query + 2 * key;
         match self.config.trained {
-            Trained::Adapters(lora) if self.config.code.copies_adapter_parts && lora.targets == LoraTargets::QV => {
+            Trained::Adapters(lora)
+                if self.config.code.copies_adapter_parts
+                    && lora.targets == LoraTargets::QV
+                    && lora.kind == Adapter::Lora =>
+            {
                 let base = self.base(x, out, bias, Role::Qkv);
                 self.partial_lora(x, base, query + key, 2 * lora.rank, lora.dropout)
             }
@@ -276,6 +285,10 @@ impl<'c> Layers<'c> {
         let w = self.norm_weight(x.cols);
         let wide = self.b.cast(x, Dtype::F32);
         let normed = self.normalize(wide);
+        if self.config.code.wide_norms {
+            let product = self.b.mul(w, normed);
+            return self.b.cast(product, x.dtype);
+        }
         let narrow = self.b.cast(normed, x.dtype);
         self.b.mul(w, narrow)
     }

@@ -126,8 +126,8 @@ fn chunked_loss(n: &mut Layers, x: Tensor, head: Head, chunk: u64) {
     };
     let kernel = Kernel {
         saves: u8::from(w.grad) | u8::from(x.grad) << 1 | SAVE_AUX,
-        // The tanh of each chunk stays (`do_softcapping` of litgpt/model.py).
-        aux: kept + saved + if softcap { own } else { 0 },
+        // The tanh of each chunk stays (`do_softcapping` of litgpt/model.py), and what a trained scale is for.
+        aux: kept + saved + if softcap || n.scales_head() { own } else { 0 },
         temp,
         back_temp,
         flops: 2.0 * x.numel() as f64 * vocab as f64,

@@ -137,9 +137,9 @@ pub(super) fn frozen_share(method: &str) -> f64 {
 }
 
 /// Dropout on adapter inputs by default: LitGPT and PEFT recipes 0.05, ms-swift 0.05; torchtune's recipes, Unsloth and
-/// the diffusion trainers none; LLaMA-Factory none. The copies that it keeps stand for the outputs that adapter-v2 keeps.
+/// the diffusion trainers none; LLaMA-Factory none.
 pub(super) fn default_dropout(framework: Framework, method: &str) -> f64 {
-    if method.starts_with("adapter") && !method.starts_with("adapter-v2") {
+    if method.starts_with("adapter") {
         return 0.0;
     }
     match framework {

@@ -12,8 +12,8 @@ use super::{gpus, models, nearest, sizes, when, words};
 use enough_gpu::catalog::{Architecture, Catalog, Gpu, LanguageKind, Model};
 use enough_gpu::estimate::overhead;
 use enough_gpu::project::{
-    Attention, BaseFormat, Checkpointing, CustomNetwork, Framework, Habits, LanguageTask, Lora, LoraTargets,
-    LossKernel, Method, Objective, Offload, Project, Runtime, TextEncoders,
+    Adapter, Attention, BaseFormat, Checkpointing, CustomNetwork, Framework, Habits, LanguageTask, Lora, LossKernel,
+    Method, Objective, Offload, Project, Runtime, TextEncoders,
 };
 use enough_gpu::units::Bytes;
 
@@ -185,16 +185,9 @@ fn project(
         method,
         lora: Lora {
             rank: row.count("lora_rank").filter(|r| *r > 0).unwrap_or(default_rank(framework, row.text("method"))),
-            targets: if row.text("method").starts_with("adapter-v2") {
-                // Scales and biases of every linear layer.
-                LoraTargets::AllLinear
-            } else if row.text("method").starts_with("adapter") {
-                LoraTargets::QV
-            } else {
-                lora_targets(targets, framework, domain)
-            },
+            targets: lora_targets(targets, framework, domain),
             dropout: default_dropout(framework, row.text("method")),
-            ..words::adapter(row.text("method"))
+            ..litgpts(words::adapter(row.text("method")), row.text("method"), framework)
         },
         precision: words::precision(weights, compute, framework, method),
         base: match words::base(weights) {
@@ -251,6 +244,16 @@ fn project(
         hardware: cards.hardware,
         ..Project::default()
     }
+}
+
+/// What `LitGPT` means by an adapter.
+fn litgpts(lora: Lora, method: &str, framework: Framework) -> Lora {
+    let kind = match framework {
+        Framework::Litgpt if method.starts_with("adapter-v2") => Adapter::Scales,
+        Framework::Litgpt if method.starts_with("adapter") => Adapter::Prompted,
+        _ => lora.kind,
+    };
+    Lora { kind, ..lora }
 }
 
 /// Objects in the fullest picture, where the row says how many there are or in which data.

@@ -160,6 +160,9 @@ fn attention(n: &mut Layers, model: &LanguageModel, style: &Style, x: Tensor, lo
         upcast_softmax: style.upcast_softmax,
     };
     let mut context = n.attention(q, k, v, shape, mask);
+    if n.prompted {
+        context = n.prompted(q, context, u64::from(model.hidden), heads);
+    }
     if let Some(gate) = gate {
         let open = n.b.unary(gate, Keep::Output, 0);
         context = n.b.mul(context, open);

@@ -19,13 +19,19 @@ impl Layers<'_> {
         self.adapter().is_some_and(|lora| lora.ends)
     }
 
+    /// Whether the output head's result is scaled by trained numbers.
+    pub(crate) fn scales_head(&self) -> bool {
+        self.adapter().is_some_and(|lora| lora.kind == Adapter::Scales)
+    }
+
     /// The adapter of a layer: of those that a method is for.
     pub(super) fn adapted(&self, role: Role) -> Option<Lora> {
         let lora = self.adapter()?;
         let hit = match (lora.kind, lora.targets) {
-            (Adapter::Tokens | Adapter::Norms, _) => false,
+            (Adapter::Tokens | Adapter::Norms | Adapter::Prompted, _) => false,
             // `TRANSFORMERS_MODELS_TO_IA3_TARGET_MODULES_MAPPING` of peft/utils/constants.py.
             (Adapter::Ia3, _) => matches!(role, Role::Key | Role::Value | Role::Qkv | Role::Mlp),
+            (Adapter::Scales, _) => !matches!(role, Role::Outside | Role::Head),
             (_, LoraTargets::QV) => matches!(role, Role::Query | Role::Value | Role::Qkv),
             (_, LoraTargets::Attention) => {
                 matches!(role, Role::Query | Role::Key | Role::Value | Role::Qkv)
@@ -56,6 +62,11 @@ impl Layers<'_> {
         let base = self.base(x, out, bias, role);
         match lora.kind {
             Adapter::Ia3 => self.ia3(base),
+            Adapter::Scales => {
+                let (bias, scale) = (self.b.weight(out, 1, base.dtype, true), self.b.weight(out, 1, base.dtype, true));
+                let sum = self.b.add(base, bias);
+                self.b.mul(scale, sum)
+            }
             Adapter::Kronecker => self.lokr(x, base, out, role),
             kind => self.beside(x, base, out, lora, kind),
         }
@@ -145,6 +156,21 @@ impl Layers<'_> {
         let l = self.b.weight(t.cols, 1, self.config.adapter, true);
         let product = self.b.mul(t, l);
         self.b.cast(product, t.dtype)
+    }
+
+    /// What the queries make of ten trained tokens, behind a gate of each head (`CausalSelfAttention.forward` of
+    /// litgpt/adapter.py): a second attention, by the memory-efficient kernel, since it has a mask.
+    pub(crate) fn prompted(&mut self, q: Tensor, context: Tensor, hidden: u64, heads: u64) -> Tensor {
+        const TOKENS: u64 = 10;
+        let tokens = self.b.weight(TOKENS, hidden, self.config.adapter, true);
+        let both = self.b.fused(&[tokens], TOKENS, 2 * q.cols, q.dtype, Kernel::default());
+        let statistics = bytes(q.rows.saturating_mul(heads), Dtype::F32);
+        let saves = 0b11 | crate::network::SAVE_OUT | crate::network::SAVE_AUX;
+        let kernel = Kernel { saves, aux: statistics, ..Kernel::default() };
+        let seen = self.b.fused(&[q, both], q.rows, q.cols, q.dtype, kernel);
+        let gate = self.b.weight(heads, 1, self.config.adapter, true);
+        let gated = self.b.mul(gate, seen);
+        self.b.add(context, gated)
     }
 
     /// `OFTRotationModule`: the input in blocks, each times a small matrix that is made of the trained ones by a series.
