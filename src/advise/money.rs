@@ -6,25 +6,51 @@ use crate::catalog::{Catalog, Gpu, Offer};
 use crate::estimate::CARDS_PER_MACHINE;
 use crate::project::{Field, PriceKind, Project, priced_card};
 use crate::units::{Currency, Money};
+use std::cell::OnceCell;
 
 /// Words in an offer's name that tell of a single machine of a private host, not of a data center.
 const SINGLE_MACHINES: [&str; 3] = ["cheapest listed", "marketplace", "community"];
 
 /// Offers by card, so that the list of cards does not search the list of offers again and again.
 pub(super) struct Offers<'a> {
-    by_gpu: Vec<(&'static str, Vec<&'a Offer>)>,
+    by_gpu: Vec<(u64, &'static str, Vec<Known<'a>>)>,
     terms: &'a Terms<'a>,
     /// Providers of notebooks: one machine, as it is.
     notebooks: Vec<&'static str>,
 }
 
+/// An offer, and how it grows, once somebody asked for more cards than it has.
+#[derive(Clone)]
+struct Known<'a> {
+    offer: &'a Offer,
+    grows: OnceCell<Grows>,
+}
+
+/// How an offer serves more cards than its machine has.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Grows {
+    /// It does not.
+    No,
+    /// The provider sells by the card.
+    ByCard,
+    /// By further machines.
+    Cluster,
+}
+
+/// A number by which most ids differ: quicker to compare.
+fn number(id: &str) -> u64 {
+    id.bytes().fold(0, |number: u64, byte| number.wrapping_mul(31).wrapping_add(u64::from(byte)))
+}
+
 impl<'a> Offers<'a> {
     pub(super) fn new(catalog: &'a Catalog, terms: &'a Terms<'a>) -> Self {
-        let mut by_gpu: Vec<(&'static str, Vec<&'a Offer>)> = Vec::new();
+        let mut by_gpu: Vec<(u64, &'static str, Vec<Known<'a>>)> = Vec::with_capacity(catalog.gpus.len());
         for offer in catalog.offers.iter().filter(|o| o.gpus > 0 && o.price().is_some()) {
-            match by_gpu.iter_mut().find(|(id, _)| *id == offer.gpu) {
-                Some((_, offers)) => offers.push(offer),
-                None => by_gpu.push((offer.gpu, vec![offer])),
+            let known = Known { offer, grows: OnceCell::new() };
+            let number = number(offer.gpu);
+            match by_gpu.iter_mut().find(|(other, id, _)| *other == number && *id == offer.gpu) {
+                Some((.., offers)) => offers.push(known),
+                None => by_gpu.push((number, offer.gpu, vec![known])),
             }
         }
         let notebooks = catalog.free.iter().map(|tier| tier.platform).collect();
@@ -37,9 +63,11 @@ impl<'a> Offers<'a> {
         if let Some(price) = self.terms.own_price(gpu, PriceKind::Rent) {
             return Some(self.as_said(price * f64::from(count), count, hours));
         }
-        let (_, offers) = self.by_gpu.iter().find(|(id, _)| *id == gpu.id)?;
-        let quotes = offers.iter().filter_map(|offer| {
-            let (machines, cards) = self.machines(offer, offers, count)?;
+        let number = number(gpu.id);
+        let (.., offers) = self.by_gpu.iter().find(|(other, id, _)| *other == number && *id == gpu.id)?;
+        let quotes = offers.iter().filter_map(|known| {
+            let offer = known.offer;
+            let (machines, cards) = self.machines(known, offers, count)?;
             let quoted = offer.price()?;
             let converted = quoted.currency != self.terms.currency;
             let price = self.terms.convert(quoted) * f64::from(machines);
@@ -116,22 +144,32 @@ impl<'a> Offers<'a> {
     /// cannot work as one: several small machines are no large one, unless the provider sells by the card (a
     /// marketplace, where the number of cards is a choice) or the machines are the largest there are, stand in one data
     /// center, and the job spans machines anyway.
-    fn machines(&self, offer: &Offer, offers: &[&Offer], count: u32) -> Option<(u32, u32)> {
-        if offer.gpus >= count {
-            return Some((1, offer.gpus));
+    fn machines(&self, known: &Known<'_>, offers: &[Known<'_>], count: u32) -> Option<(u32, u32)> {
+        let each = known.offer.gpus;
+        if each >= count {
+            return Some((1, each));
         }
+        match known.grows.get_or_init(|| self.grows(known.offer, offers)) {
+            Grows::Cluster => {}
+            Grows::ByCard if count <= CARDS_PER_MACHINE => {}
+            _ => return None,
+        }
+        let machines = count.div_ceil(each);
+        Some((machines, machines * each))
+    }
+
+    fn grows(&self, offer: &Offer, offers: &[Known<'_>]) -> Grows {
         if self.notebooks.contains(&offer.provider) {
-            return None;
+            return Grows::No;
         }
-        let same = offers.iter().filter(|o| o.provider == offer.provider && o.china == offer.china);
-        let largest = same.map(|o| o.gpus).max()?;
-        let by_card = largest == 1 && count <= CARDS_PER_MACHINE;
-        let lone = SINGLE_MACHINES.iter().any(|word| offer.instance.contains(word));
-        let cluster = offer.gpus == largest && offer.gpus >= CARDS_PER_MACHINE && !lone;
-        (by_card || cluster).then(|| {
-            let machines = count.div_ceil(offer.gpus);
-            (machines, machines * offer.gpus)
-        })
+        let same = offers.iter().map(|k| k.offer).filter(|o| o.provider == offer.provider && o.china == offer.china);
+        let largest = same.map(|o| o.gpus).max().unwrap_or(offer.gpus);
+        if largest == 1 {
+            return Grows::ByCard;
+        }
+        let lone = || SINGLE_MACHINES.iter().any(|word| offer.instance.contains(word));
+        let cluster = offer.gpus == largest && offer.gpus >= CARDS_PER_MACHINE && !lone();
+        if cluster { Grows::Cluster } else { Grows::No }
     }
 }
 

@@ -199,9 +199,11 @@ const MODULES: [&str; 13] =
 /// Whether a person can put `count` of these cards into a computer of their own: no modules of servers, no more than
 /// fit under a desk, and what comes as a whole machine alone.
 pub(super) fn can_own(gpu: &Gpu, count: u32) -> bool {
-    let whole = matches!(gpu.family, GpuFamily::Laptop | GpuFamily::Apple) || gpu.memory_type.contains("LPDDR");
-    let module = MODULES.iter().any(|word| gpu.id.contains(word));
-    !module && count <= if whole { 1 } else { UNDER_A_DESK }
+    let whole = || matches!(gpu.family, GpuFamily::Laptop | GpuFamily::Apple) || gpu.memory_type.contains("LPDDR");
+    // The quickest to tell first: it is asked a thousand times.
+    let server = matches!(gpu.family, GpuFamily::Datacenter | GpuFamily::Accelerator);
+    let module = || server && MODULES.iter().any(|word| gpu.id.contains(word));
+    count <= UNDER_A_DESK && (count <= 1 || !whole()) && !module()
 }
 
 #[cfg(test)]

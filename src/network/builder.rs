@@ -96,13 +96,14 @@ impl Builder {
 
     /// Closes the segment under way.
     pub(crate) fn end_segment(&mut self, checkpointed: bool, is_loss: bool) {
-        // The next one is about as long.
-        let next = Segment {
-            values: Vec::with_capacity(self.segment.values.len()),
-            ops: Vec::with_capacity(self.segment.ops.len()),
-            ..Segment::default()
-        };
-        let mut segment = std::mem::replace(&mut self.segment, next);
+        // What is written on is kept for the next one.
+        let mut segment = self.segment.clone();
+        let written = &mut self.segment;
+        written.values.clear();
+        written.ops.clear();
+        written.inputs.clear();
+        written.outputs.clear();
+        written.weight_bytes = 0;
         // A region that saves nothing (all of it frozen) leaves no node in the graph that would keep its inputs.
         segment.checkpointed = checkpointed && segment.ops.iter().any(|op| op.saves != 0);
         segment.is_loss = is_loss;

@@ -89,8 +89,8 @@ struct Machine<'p, O: Observer> {
     parts: Parts,
     /// Gradients that have been divided, in all; they are not in `live`.
     reduced: u64,
-    /// Storages that have died: their places are used again.
-    dead: Vec<u32>,
+    /// The storage that died last, whose place is used again; where those are that died before stands in their bytes.
+    dead: u32,
     observer: &'p mut O,
 }
 
@@ -145,7 +145,7 @@ fn go<O: Observer>(
         first: program.groups.first().and_then(|g| g.members.first()),
         parts: Parts::default(),
         reduced: 0,
-        dead: Vec::new(),
+        dead: NOTHING,
         observer,
     };
     for &(slot, bytes) in &program.globals {
@@ -187,13 +187,14 @@ fn go<O: Observer>(
 impl<O: Observer> Machine<'_, O> {
     fn alloc(&mut self, bytes: u64, category: Category) -> u32 {
         let storage = Storage { bytes, refs: 1, category, view: false };
-        let id = if let Some(id) = self.dead.pop() {
-            self.storages[id as usize] = storage;
-            id
+        let mut id = self.dead;
+        if let Some(place) = self.storages.get_mut(id as usize) {
+            self.dead = place.bytes as u32;
+            *place = storage;
         } else {
+            id = self.storages.len() as u32;
             self.storages.push(storage);
-            self.storages.len() as u32 - 1
-        };
+        }
         add(&mut self.live[category as usize], bytes);
         add(&mut self.total, bytes);
         self.largest = self.largest.max(bytes);
@@ -208,7 +209,9 @@ impl<O: Observer> Machine<'_, O> {
     }
 
     fn release(&mut self, storage: u32) {
-        self.release_times(storage, 1);
+        if storage != NOTHING {
+            self.release_times(storage, 1);
+        }
     }
 
     /// Drops a reference; where the storage dies, `multiple` of it die (its like in skipped repetitions).
@@ -217,13 +220,14 @@ impl<O: Observer> Machine<'_, O> {
         s.refs = s.refs.saturating_sub(1);
         if s.refs == 0 {
             let (bytes, category) = (s.bytes.saturating_mul(multiple), s.category as usize);
+            // What went to main memory is looked for by its place later.
+            if !self.offloads {
+                s.bytes = u64::from(self.dead);
+                self.dead = storage;
+            }
             self.live[category] = self.live[category].saturating_sub(bytes);
             self.total = self.total.saturating_sub(bytes);
             self.observer.free(storage);
-            // What went to main memory is looked for by its place later.
-            if !self.offloads {
-                self.dead.push(storage);
-            }
         }
     }
 

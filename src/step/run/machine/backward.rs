@@ -1,6 +1,6 @@
 //! The backward pass: gradients in reverse, with checkpointed segments run forward again.
 
-use super::{CELL, Frame, Machine, NOTHING, Played};
+use super::{CELL, Cell, Frame, Machine, NOTHING, Played};
 use crate::network::{Backward, Id, Kind, NONE, Op, SAVE_AUX, SAVE_OUT, Way};
 use crate::step::peaks::Peaks;
 use crate::step::run::{Category, Observer, Phase};
@@ -128,23 +128,20 @@ impl<'p, O: Observer> Machine<'p, O> {
     /// Backward of these operators, the last first.
     fn backward_ops(&mut self, frame: &Frame<'p>, ops: std::ops::Range<usize>) {
         let segment = frame.segment;
-        let base = frame.cells as usize;
+        let values = segment.values.as_slice();
         for k in ops.rev() {
-            let op = &segment.ops[k];
+            let Some(op) = segment.ops.get(k) else { continue };
             if op.backward == Backward::None {
                 continue;
             }
-            let is_loss_end = segment.is_loss && op.out != NONE && segment.values[op.out as usize].numel == 1;
+            let out = values.get(op.out as usize);
             let mut arrived = NOTHING;
-            let mut any = is_loss_end;
-            for i in 0..u16::from(op.outs) {
-                let grad = self.cells[base + (op.out + i) as usize].grad;
-                if grad != NOTHING {
-                    any = true;
-                    arrived = grad;
+            for cell in self.outputs(frame, op) {
+                if cell.grad != NOTHING {
+                    arrived = cell.grad;
                 }
             }
-            if any {
+            if arrived != NOTHING || segment.is_loss && out.is_some_and(|out| out.numel == 1) {
                 self.backward_op(frame, k, op, arrived);
             } else {
                 self.release_saved(frame, k, op);
@@ -152,17 +149,19 @@ impl<'p, O: Observer> Machine<'p, O> {
         }
     }
 
+    /// The cells of what an operator made.
+    fn outputs(&mut self, frame: &Frame<'p>, op: &Op) -> &mut [Cell] {
+        let first = frame.cells as usize + op.out as usize;
+        self.cells.get_mut(first..first + op.outs as usize).unwrap_or_default()
+    }
+
     fn backward_op(&mut self, frame: &Frame<'p>, k: usize, op: &Op, arrived: u32) {
-        let segment = frame.segment;
-        let base = frame.cells as usize;
-        let out_bytes = if op.out == NONE { 0 } else { segment.values[op.out as usize].bytes };
+        let values = frame.segment.values.as_slice();
+        let out_bytes = values.get(op.out as usize).map_or(0, |out| out.bytes);
         let mut fresh = [NOTHING; 4];
-        let aux = self.aux[frame.aux as usize + k];
-        for (i, &id) in op.inputs.iter().enumerate() {
-            if id == NONE || !segment.values[id as usize].grad {
-                continue;
-            }
-            let value = &segment.values[id as usize];
+        let aux = self.aux.get(frame.aux as usize + k).copied().unwrap_or(NOTHING);
+        for (i, (&id, fresh)) in op.inputs.iter().zip(&mut fresh).enumerate() {
+            let Some(value) = values.get(id as usize).filter(|value| value.grad) else { continue };
             let shares = match op.backward {
                 Backward::Pass => arrived != NOTHING && value.bytes == out_bytes,
                 Backward::Views => arrived != NOTHING,
@@ -170,7 +169,7 @@ impl<'p, O: Observer> Machine<'p, O> {
                 Backward::Saved => op.aux == value.bytes,
                 _ => false,
             };
-            fresh[i] = if shares {
+            *fresh = if shares {
                 let from = if op.backward == Backward::Saved { aux } else { arrived };
                 self.hold(from);
                 from
@@ -188,31 +187,33 @@ impl<'p, O: Observer> Machine<'p, O> {
         }
         self.note(op.back_temp);
         self.release_saved(frame, k, op);
-        for i in 0..u16::from(op.outs) {
-            let grad = std::mem::replace(&mut self.cells[base + (op.out + i) as usize].grad, NOTHING);
+        for i in 0..op.outs as usize {
+            let grad =
+                self.outputs(frame, op).get_mut(i).map_or(NOTHING, |cell| std::mem::replace(&mut cell.grad, NOTHING));
             self.release(grad);
         }
-        for (i, &grad) in fresh.iter().enumerate() {
+        for (&id, grad) in op.inputs.iter().zip(fresh) {
             if grad != NOTHING {
-                self.deliver(frame, op.inputs[i], grad);
+                self.deliver(frame, id, grad);
             }
         }
     }
 
     fn release_saved(&mut self, frame: &Frame<'p>, k: usize, op: &Op) {
-        let base = frame.cells as usize;
-        for (i, &id) in op.inputs.iter().enumerate() {
-            if op.saves & (1 << i) != 0 && id != NONE {
-                let storage = self.cells[base + id as usize].storage;
-                self.release(storage);
+        if op.saves & !SAVE_AUX != 0 {
+            for (i, &id) in op.inputs.iter().enumerate() {
+                if op.saves & (1 << i) != 0 && id != NONE {
+                    self.release(self.storage_of(frame, id));
+                }
+            }
+            if op.saves & SAVE_OUT != 0 {
+                self.release(self.storage_of(frame, op.out));
             }
         }
-        if op.saves & SAVE_OUT != 0 {
-            let storage = self.cells[base + op.out as usize].storage;
-            self.release(storage);
+        if let Some(aux) = self.aux.get_mut(frame.aux as usize + k) {
+            let aux = std::mem::replace(aux, NOTHING);
+            self.release(aux);
         }
-        let aux = std::mem::replace(&mut self.aux[frame.aux as usize + k], NOTHING);
-        self.release(aux);
     }
 
     /// A gradient reaches a value: the engine's input buffer, or a weight's `.grad`.

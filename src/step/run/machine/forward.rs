@@ -1,7 +1,7 @@
 //! The forward pass: groups, segments and operators in order, with what each leaves for backward.
 
 use super::{CELL, Frame, Machine, NOTHING, Played};
-use crate::network::{Backward, Group, Kind, NONE, Op, SAVE_AUX, SAVE_OUT, Segment, Value};
+use crate::network::{Backward, Group, Id, Kind, NONE, Op, SAVE_AUX, SAVE_OUT, Segment, Value};
 use crate::step::peaks::Peaks;
 use crate::step::run::{Category, Live, Observer, Phase, Walk, further};
 
@@ -117,19 +117,20 @@ impl<'p, O: Observer> Machine<'p, O> {
 
     pub(super) fn forward_op(&mut self, frame: &Frame<'p>, k: usize, saving: bool) {
         let segment = frame.segment;
-        let op = &segment.ops[k];
-        let base = frame.cells as usize;
-        for i in 0..u16::from(op.outs) {
-            let id = (op.out + i) as usize;
-            let value = &segment.values[id];
+        let values = segment.values.as_slice();
+        let Some(op) = segment.ops.get(k) else { return };
+        for id in op.out..op.out.saturating_add(u16::from(op.outs)) {
+            let Some(value) = values.get(id as usize) else { break };
             let storage = if value.alias_of == NONE {
                 self.alloc(value.bytes, Self::category_of(value))
             } else {
-                let shared = self.cells[base + value.alias_of as usize].storage;
+                let shared = self.storage_of(frame, value.alias_of);
                 self.hold(shared);
                 shared
             };
-            self.cells[base + id].storage = storage;
+            if let Some(cell) = self.cells.get_mut(frame.cells as usize + id as usize) {
+                cell.storage = storage;
+            }
         }
         let category = if op.logits_aux { Category::Logits } else { Category::Temporaries };
         let aux = if op.aux > 0 { self.alloc(op.aux, category) } else { NOTHING };
@@ -140,7 +141,7 @@ impl<'p, O: Observer> Machine<'p, O> {
         if saving && op.backward != Backward::None {
             self.save(frame, op);
             if op.saves & SAVE_AUX != 0 {
-                match segment.values.get(op.inputs[0] as usize).map(|v| v.kind) {
+                match values.get(op.inputs[0] as usize).map(|v| v.kind) {
                     // A fused loss makes its gradients early: a weight's, and its input's.
                     Some(Kind::Weight { .. }) if op.backward == Backward::Saved => {
                         self.recategorize(aux, Category::Gradients);
@@ -156,36 +157,47 @@ impl<'p, O: Observer> Machine<'p, O> {
             self.release(aux);
         }
         if op.cached {
-            let storage = self.cells[base + op.out as usize].storage;
+            let storage = self.storage_of(frame, op.out);
             self.hold(storage);
             self.cache.push((storage, 1 + self.cache_multiple));
         }
         self.drop_after(frame, k);
     }
 
+    /// The storage of a value of a segment.
+    pub(super) fn storage_of(&self, frame: &Frame<'p>, id: Id) -> u32 {
+        self.cells.get(frame.cells as usize + id as usize).map_or(NOTHING, |cell| cell.storage)
+    }
+
+    /// One more holds it, for backward.
+    fn keep(&mut self, storage: u32) {
+        self.hold(storage);
+        self.recategorize(storage, Category::Activations);
+    }
+
     pub(super) fn save(&mut self, frame: &Frame<'p>, op: &Op) {
-        let base = frame.cells as usize;
+        if op.saves & !SAVE_AUX == 0 {
+            return;
+        }
         for (i, &id) in op.inputs.iter().enumerate() {
             if op.saves & (1 << i) != 0 && id != NONE {
-                let storage = self.cells[base + id as usize].storage;
-                self.hold(storage);
-                self.recategorize(storage, Category::Activations);
+                self.keep(self.storage_of(frame, id));
             }
         }
         if op.saves & SAVE_OUT != 0 {
-            let storage = self.cells[base + op.out as usize].storage;
-            self.hold(storage);
-            self.recategorize(storage, Category::Activations);
+            self.keep(self.storage_of(frame, op.out));
         }
     }
 
     pub(super) fn drop_after(&mut self, frame: &Frame<'p>, k: usize) {
         let segment = frame.segment;
-        let from = segment.ops[k].drops_from as usize;
-        let to = segment.ops.get(k + 1).map_or(segment.drops.len(), |next| next.drops_from as usize);
+        let ops = segment.ops.as_slice();
+        let from = ops.get(k).map_or(0, |op| op.drops_from) as usize;
+        let to = ops.get(k + 1).map_or(segment.drops.len(), |next| next.drops_from as usize);
         for &id in segment.drops.get(from..to).unwrap_or_default() {
-            let cell = &mut self.cells[frame.cells as usize + id as usize];
-            if std::mem::take(&mut cell.held) {
+            if let Some(cell) = self.cells.get_mut(frame.cells as usize + id as usize)
+                && std::mem::take(&mut cell.held)
+            {
                 let storage = cell.storage;
                 self.release(storage);
             }
