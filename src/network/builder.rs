@@ -316,12 +316,13 @@ fn last_uses(segment: &mut Segment) {
     const NEVER: u16 = u16::MAX;
     let mut last = vec![NEVER; segment.values.len()];
     for (k, op) in segment.ops.iter().enumerate() {
-        let outs = op.out..op.out.saturating_add(Id::from(op.outs));
-        for id in op.inputs.into_iter().chain(outs) {
+        let mut read = |id: Id| {
             if let Some(l) = last.get_mut(id as usize) {
                 *l = k as u16;
             }
-        }
+        };
+        op.inputs.into_iter().for_each(&mut read);
+        (op.out..op.out.saturating_add(Id::from(op.outs))).for_each(read);
     }
     for (_, id) in &segment.outputs {
         if let Some(l) = last.get_mut(*id as usize) {

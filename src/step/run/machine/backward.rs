@@ -5,6 +5,9 @@ use crate::network::{Backward, Id, Kind, NONE, Op, SAVE_AUX, SAVE_OUT, Way};
 use crate::step::peaks::Peaks;
 use crate::step::run::{Category, Observer, Phase};
 
+/// Inputs that an operator may have.
+const INPUTS: usize = 4;
+
 impl<'p, O: Observer> Machine<'p, O> {
     pub(super) fn backward_all(&mut self) {
         // Live bytes and divided gradients where the repetition under way began.
@@ -158,10 +161,13 @@ impl<'p, O: Observer> Machine<'p, O> {
     fn backward_op(&mut self, frame: &Frame<'p>, k: usize, op: &Op, arrived: u32) {
         let values = frame.segment.values.as_slice();
         let out_bytes = values.get(op.out as usize).map_or(0, |out| out.bytes);
-        let mut fresh = [NOTHING; 4];
+        let mut fresh = [NOTHING; INPUTS];
         let aux = self.aux.get(frame.aux as usize + k).copied().unwrap_or(NOTHING);
-        for (i, (&id, fresh)) in op.inputs.iter().zip(&mut fresh).enumerate() {
-            let Some(value) = values.get(id as usize).filter(|value| value.grad) else { continue };
+        for i in 0..INPUTS {
+            let Some(value) = values.get(op.inputs[i] as usize) else { continue };
+            if !value.grad {
+                continue;
+            }
             let shares = match op.backward {
                 Backward::Pass => arrived != NOTHING && value.bytes == out_bytes,
                 Backward::Views => arrived != NOTHING,
@@ -169,7 +175,7 @@ impl<'p, O: Observer> Machine<'p, O> {
                 Backward::Saved => op.aux == value.bytes,
                 _ => false,
             };
-            *fresh = if shares {
+            fresh[i] = if shares {
                 let from = if op.backward == Backward::Saved { aux } else { arrived };
                 self.hold(from);
                 from
@@ -188,13 +194,14 @@ impl<'p, O: Observer> Machine<'p, O> {
         self.note(op.back_temp);
         self.release_saved(frame, k, op);
         for i in 0..op.outs as usize {
-            let grad =
-                self.outputs(frame, op).get_mut(i).map_or(NOTHING, |cell| std::mem::replace(&mut cell.grad, NOTHING));
-            self.release(grad);
+            if let Some(cell) = self.outputs(frame, op).get_mut(i) {
+                let grad = std::mem::replace(&mut cell.grad, NOTHING);
+                self.release(grad);
+            }
         }
-        for (&id, grad) in op.inputs.iter().zip(fresh) {
-            if grad != NOTHING {
-                self.deliver(frame, id, grad);
+        for i in 0..INPUTS {
+            if fresh[i] != NOTHING {
+                self.deliver(frame, op.inputs[i], fresh[i]);
             }
         }
     }
@@ -219,36 +226,33 @@ impl<'p, O: Observer> Machine<'p, O> {
     /// A gradient reaches a value: the engine's input buffer, or a weight's `.grad`.
     fn deliver(&mut self, frame: &Frame<'p>, id: Id, grad: u32) {
         let local = frame.cells + u32::from(id);
-        let source = self.cells[local as usize].source;
+        let source = self.cells.get(local as usize).map_or(NOTHING, |cell| cell.source);
         let target = if source == NOTHING { local } else { source };
-        let is_weight = matches!(frame.segment.values[id as usize].kind, Kind::Weight { .. });
-        let old = self.cells[target as usize].grad;
-        let merged = if old == NOTHING {
-            grad
-        } else if self.storages[old as usize].refs == 1 && !self.storages[old as usize].view && !self.sums_anew {
+        let is_weight = frame.segment.values.get(id as usize).is_some_and(|v| matches!(v.kind, Kind::Weight { .. }));
+        let old = self.cells.get(target as usize).map_or(NOTHING, |cell| cell.grad);
+        let mut merged = grad;
+        if let Some(&s) = self.storages.get(old as usize) {
+            if s.refs == 1 && !s.view && !self.sums_anew {
+                merged = old;
+            } else {
+                merged = self.alloc(s.bytes, s.category);
+                self.note(0);
+                self.release(old);
+            }
             self.release(grad);
-            old
-        } else {
-            let s = self.storages[old as usize];
-            let sum = self.alloc(s.bytes, s.category);
-            self.note(0);
-            self.release(old);
-            self.release(grad);
-            sum
-        };
+        }
         if is_weight {
             // AccumulateGrad: kept as it is, or added to what earlier micro-batches left. A weight that several operators
             // use finds its earlier gradient here, and the two are added in place.
-            self.cells[target as usize].grad = NOTHING;
-            if self.in_backward {
-                self.release(merged);
-            } else if self.accumulating {
+            if self.in_backward || self.accumulating {
                 // Added to what earlier micro-batches left: at once, or when the unit's gradients are summed over cards.
-                if self.shards.way != Way::Whole && self.shards.gradients > 1 && !self.shards.unsynced {
+                let summed = self.shards.way != Way::Whole && self.shards.gradients > 1 && !self.shards.unsynced;
+                if summed && !self.in_backward {
                     self.parts.added.push(merged);
                 } else {
                     self.release(merged);
                 }
+                merged = NOTHING;
             } else {
                 if let Some(s) = self.storages.get(merged as usize) {
                     // Alone it would be gone by now, and one that was kept before as well.
@@ -259,10 +263,10 @@ impl<'p, O: Observer> Machine<'p, O> {
                     self.parts.fresh.push(target);
                 }
                 self.recategorize(merged, Category::Gradients);
-                self.cells[target as usize].grad = merged;
             }
-        } else {
-            self.cells[target as usize].grad = merged;
+        }
+        if let Some(cell) = self.cells.get_mut(target as usize) {
+            cell.grad = merged;
         }
     }
 }

@@ -124,7 +124,7 @@ impl<'p, O: Observer> Machine<'p, O> {
     /// The segment's gradients are reduced and scattered: each card keeps its part.
     pub(super) fn divide_gradients(&mut self, segment: &Segment) {
         let added = std::mem::take(&mut self.parts.added);
-        let cells = std::mem::take(&mut self.parts.fresh);
+        let mut cells = std::mem::take(&mut self.parts.fresh);
         if self.shards.way == Way::Whole {
             self.set_aside(&cells);
         } else if self.shards.gradients > 1 || resident::away(self.config).1 {
@@ -134,7 +134,7 @@ impl<'p, O: Observer> Machine<'p, O> {
                 self.parts.root_gradients.extend(storages);
             } else {
                 let parts = self.divide(&storages);
-                for (cell, part) in cells.into_iter().zip(parts) {
+                for (&cell, part) in cells.iter().zip(parts) {
                     self.cells[cell as usize].grad = part;
                 }
             }
@@ -142,6 +142,9 @@ impl<'p, O: Observer> Machine<'p, O> {
         for storage in added {
             self.release(storage);
         }
+        // Its room is used again.
+        cells.clear();
+        self.parts.fresh = cells;
     }
 
     /// Divided gradients are counted apart, so that one walk serves any number of cards.
