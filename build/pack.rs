@@ -223,6 +223,7 @@ fn free_tier(row: &Row) -> Fields {
         .text("gpu", row.text("gpu"))
         .whole("gpus", row.count("gpus"))
         .optional("memory_gib", row.number("memory_gib"))
+        .optional("threads", row.number("vcpus"))
         .text("amount", row.text("free_amount"))
         .text("period", row.text("period"))
         .optional("session_limit_h", row.number("session_limit_h"))

@@ -94,3 +94,48 @@ fn without_bf16_the_figure_is_of_the_run_as_changed() {
     let card = gtx.cards.iter().find(|c| c.gpu == "gtx-1650" && c.count == 1).unwrap();
     assert_eq!(card.instead_of_bf16, Some(enough_gpu::project::Precision::Fp32));
 }
+
+/// Reading decides for small networks, and a free notebook has two to four processor threads: it reads no faster than a
+/// home computer, and a better card in the same computer reads no slower.
+#[test]
+fn a_free_notebook_reads_no_faster_than_a_game_machine() {
+    let catalog = Catalog::bundled();
+    for link in [
+        "model=mobilenet-v3-small&method=scratch&batch=128&samples=1281167&epochs=20",
+        "model=resnet18&method=scratch&batch=128&samples=1281167&epochs=20",
+        "model=yolo11n&method=scratch&batch=16&samples=118287&epochs=50",
+    ] {
+        let hours = |have: &str| {
+            let (_, advice) = asked(&format!("{link}&have={have}"), &catalog);
+            (advice.time.unwrap().run.hours(), advice.free)
+        };
+        let (own, free) = hours("rtx-4090");
+        let (small, _) = hours("t4");
+        assert!(own <= small, "{link}: {own} h, and {small} h on a T4");
+        for there in free.iter().filter(|free| free.gpu == "t4") {
+            assert!(there.hours.is_some_and(|hours| hours >= own), "{link}: {own} h, {there:?}");
+        }
+        assert!(!free.is_empty(), "{link}");
+    }
+}
+
+/// Nobody stops to change a run that is over in minutes, a full fine-tune is no adapter on a packed base, and a pipeline
+/// that is filled with one piece is told of.
+#[test]
+fn only_waits_that_matter_are_told() {
+    let catalog = Catalog::bundled();
+    let (_, short) = asked("model=olmoe-1b-7b&method=full&have=h100-sxm&count=8", &catalog);
+    assert_eq!(short.sooner, None);
+    let (_, full) = asked("model=olmoe-1b-7b&method=full&have=h100-sxm&count=8&samples=1000000", &catalog);
+    assert!(full.sooner.is_none_or(|plan| !plan.fixes.contains(&FixKind::QLora)));
+    let pipeline = "model=gpt3-175b&method=scratch&have=a100-sxm-80gb&count=1024&tensor=8&pipeline=8&checkpointing=on\
+                    &seq=2048&samples=1000000";
+    let sentence = |link: &str| {
+        let (project, advice) = asked(link, &catalog);
+        next(Lang::En, &project, &advice, &catalog).sentence
+    };
+    assert!(sentence(pipeline).contains("fastest plan"), "{}", sentence(pipeline));
+    assert!(!sentence(&format!("{pipeline}&accumulation=64")).contains("fastest plan"));
+    let minutes = "model=llama-2-13b&method=full&have=a100-sxm-40gb&count=16&sharding=zero3";
+    assert!(!sentence(minutes).contains("fastest plan"), "{}", sentence(minutes));
+}

@@ -5,6 +5,7 @@ use super::fixes::Bench;
 use super::warnings::{OLDEST_CURRENT, bar, without_bf16};
 use super::{FitPlan, FreeChoice, FreeInstead, QualityRisk, Restriction};
 use crate::catalog::{Catalog, FreeTier, Gpu, Vendor};
+use crate::estimate::TimeEstimate;
 use crate::project::{Project, Sharding};
 use crate::units::{Bytes, Currency, decimal, sort};
 
@@ -44,7 +45,7 @@ fn choice(memo: &Memo<'_>, project: &Project, catalog: &Catalog, tier: &FreeTier
     });
     let (count, tight, time) = fitting?;
     let there = FreeChoice { count, tight, ..taken(project, gpu, tier, catalog) };
-    within_limits(there, time.map(|t| t.run.hours()))
+    within_limits(there, time.map(|t| hours_there(&t, tier)))
 }
 
 /// The card of a free notebook and what PyTorch gets of it; nothing where it is no notebook or cannot train this at all.
@@ -84,6 +85,11 @@ fn taken(project: &Project, gpu: &Gpu, tier: &FreeTier, catalog: &Catalog) -> Fr
     }
 }
 
+/// Hours of a run there: its few processor threads prepare the data.
+fn hours_there(time: &TimeEstimate, tier: &FreeTier) -> f64 {
+    time.run.hours().max(tier.threads.map_or(0.0, |threads| time.reading.hours() / threads))
+}
+
 /// The same with the run's hours, where they are within what it gives.
 fn within_limits(choice: FreeChoice, hours: Option<f64>) -> Option<FreeChoice> {
     let session = choice.session_limit_h.unwrap_or(f64::INFINITY);
@@ -120,7 +126,7 @@ pub(super) fn instead(
         start.precision = there.instead_of_bf16.unwrap_or(start.precision);
         let memo = Memo::new(engine, &start);
         let Some(plan) = Bench::new(&memo, &card, &start, catalog).make_it_fit(&start) else { continue };
-        let hours = memo.time_of(&plan.project, gpu).map(|t| t.run.hours());
+        let hours = memo.time_of(&plan.project, gpu).map(|t| hours_there(&t, tier));
         found.extend(within_limits(there, hours).map(|choice| (plan, choice)));
     }
     let milder = |(a, _): &(FitPlan, FreeChoice), (b, _): &(FitPlan, FreeChoice)| {

@@ -53,6 +53,7 @@ pub use helps::{FitPlan, Fix, FixKind, QualityRisk};
 pub use money::usual_price;
 pub use options::option;
 pub use plans::{Afford, LeftOut, Plan, Plans, StepUp, Way};
+pub use sooner::A_BREAK;
 pub use terms::{SET_UP_H, electricity, wall_watts, yearly_loss};
 pub use warnings::{bar as card_bar, warnings as card_warnings, without_bf16};
 

@@ -12,6 +12,9 @@ const WORTH_A_CHANGE: f64 = 0.7;
 /// A change that is hardly measurable has to be so many times as fast as one with the same result.
 const FAR_FASTER: f64 = 1.5;
 
+/// Nobody changes a run of seconds that is over within a cup of tea (judgement).
+pub const A_BREAK: f64 = 600.0;
+
 /// The fastest of a few changes with the same result: what is computed again leaves room for whole copies on each card, and
 /// more samples at a time need weights and gradients sent fewer times.
 pub(super) fn sooner(
@@ -21,7 +24,10 @@ pub(super) fn sooner(
     time: Option<&TimeEstimate>,
     known: &[Knob],
 ) -> Option<FitPlan> {
-    let now = time.filter(|t| t.bottleneck == Bottleneck::Communication && project.hardware.count > 1)?.run.0;
+    let waits = |t: &&TimeEstimate| {
+        t.bottleneck == Bottleneck::Communication && project.hardware.count > 1 && t.run.0 > A_BREAK
+    };
+    let now = time.filter(waits)?.run.0;
     let checkpointing = matches!(project.checkpointing, Checkpointing::Off | Checkpointing::Selective)
         .then_some(FixKind::Checkpointing)
         .filter(|_| project.method != Method::Head);
@@ -90,5 +96,7 @@ fn others(project: &Project, known: &[Knob]) -> Vec<Vec<FixKind>> {
     }
     let layers = (hardware.count <= hardware.per_machine() && divides(project)).then(|| vec![LAYERS]);
     let both = has(FixKind::Checkpointing).then(|| vec![FixKind::QLora, FixKind::Checkpointing]);
-    layers.into_iter().chain([vec![FixKind::QLora]]).chain(both).collect()
+    // Adapters on a packed base are nearly those on a plain one; they are not a full fine-tune.
+    let packed = [vec![FixKind::QLora]].into_iter().chain(both).filter(|_| project.method.is_adapter());
+    layers.into_iter().chain(packed).collect()
 }

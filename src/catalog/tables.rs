@@ -202,6 +202,7 @@ fn free_tier(c: &mut Cells) -> FreeTier {
         gpu: c.text("gpu"),
         gpus: c.small("gpus"),
         memory_gib: c.number("memory_gib"),
+        threads: c.number("threads"),
         amount: c.text("amount"),
         period: c.text("period"),
         session_limit_h: c.number("session_limit_h"),

@@ -216,6 +216,8 @@ pub struct FreeTier {
     pub gpus: u32,
     /// Memory in all, GiB.
     pub memory_gib: Option<f64>,
+    /// Processor threads for all of its cards.
+    pub threads: Option<f64>,
     /// How much is free, in words.
     pub amount: &'static str,
     /// Per which period.

@@ -199,6 +199,8 @@ pub struct TimeEstimate {
     pub mfu: f64,
     /// The part of `step` in which cards wait for each other's data.
     pub between: Seconds,
+    /// What one processor thread would take to prepare all data of the run; nothing where that never matters.
+    pub reading: Seconds,
 }
 
 /// Why something cannot be estimated.

@@ -28,9 +28,14 @@ const ATTENTION_SHARE: f64 = 0.41;
 /// Processor time to start one kernel from Python with autograd.
 const KERNEL_START_S: f64 = 7e-6;
 
-/// Machines with game cards prepare data more slowly than the data-center machine of [`Workload::input`]: 8 to 16
-/// processor threads instead of 24 or more for each card.
+/// Processor threads for each card of the data-center machine of [`Workload::input`] (Lambda's machines of eight H100 or
+/// B200: 208).
+const THREADS: f64 = 26.0;
+/// Machines with game cards, and those that clouds put small cards into (T4, L4, A10G and V100: 4 to 16 threads a card),
+/// prepare data more slowly.
 const DESKTOP_INPUT: f64 = 2.5;
+/// Cards of data centers with less memory than this stand in small machines.
+const SMALL_CARD_GIB: f64 = 39.0;
 
 /// Bytes per second of an optimizer step on the processor (two channels of DDR5; servers have more).
 const HOST_MEMORY_RATE: f64 = 50e9;
@@ -92,8 +97,9 @@ impl Workload {
         let arithmetic = self.products / (rate * self.product_speed) + self.attention / core_rate;
         let memory = (self.traffic + self.histogram * HISTOGRAM_BYTES) / card::traffic_rate(gpu);
         let start = self.kernels * KERNEL_START_S;
-        let desktop = !matches!(gpu.family, GpuFamily::Datacenter | GpuFamily::Accelerator);
-        let input = self.input * if desktop { DESKTOP_INPUT } else { 1.0 };
+        let large =
+            matches!(gpu.family, GpuFamily::Datacenter | GpuFamily::Accelerator) && gpu.memory.gib() >= SMALL_CARD_GIB;
+        let input = self.input * if large { 1.0 } else { DESKTOP_INPUT };
         // The slot is looked at where something goes through it.
         let over_pcie = |bytes: f64| if bytes > 0.0 { bytes / (link::pcie(gpu) * HOST_COPY_SHARE) } else { 0.0 };
         let from_host = over_pcie(self.from_host);
@@ -159,6 +165,7 @@ impl Workload {
             bottleneck,
             mfu: flops / (step * peak * f64::from(count)),
             between: Seconds(between),
+            reading: Seconds(self.input * THREADS * self.samples / self.micro_batch),
         })
     }
 

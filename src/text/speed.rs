@@ -3,7 +3,7 @@
 use super::next::{Action, Next, card_name, named_all};
 use super::numbers::{about_hours, hours, money};
 use super::{Lang, both, say};
-use crate::advise::{Advice, CardChoice, Pick, QualityRisk};
+use crate::advise::{A_BREAK, Advice, CardChoice, Pick, QualityRisk};
 use crate::catalog::Catalog;
 use crate::estimate::{Bottleneck, CARDS_PER_MACHINE};
 use crate::project::Project;
@@ -11,12 +11,12 @@ use crate::project::Project;
 /// What keeps the cards from waiting for each other.
 pub(super) fn sooner(lang: Lang, project: &Project, advice: &Advice, run: f64) -> Option<Next> {
     let waits = advice.time.is_some_and(|time| time.bottleneck == Bottleneck::Communication);
-    if waits && project.hardware.count > CARDS_PER_MACHINE && !project.method.is_adapter() {
+    if waits && run * 3600.0 > A_BREAK && project.hardware.count > CARDS_PER_MACHINE && !project.method.is_adapter() {
         let (now, fold) = (hours(lang, run), super::several::SEVERAL.text(lang));
         let plan = super::several::PLAN.text(lang);
         return Some(Next::say(say!(
             lang,
-            "先别急着跑：照现在要 {now}，大半在等卡与卡之间传数据。先展开“{fold}”，用上“{plan}”再算。",
+            "先别急着跑：照现在要 {now}，大半在等别的卡。先展开“{fold}”，用上“{plan}”再算。",
             "Not yet: as it is it takes {now}, most of it waiting for other cards. Open “{fold}” and take “{plan}” first."
         )));
     }
@@ -30,7 +30,7 @@ pub(super) fn sooner(lang: Lang, project: &Project, advice: &Advice, run: f64) -
     };
     let sentence = say!(
         lang,
-        "先别急着跑：照现在要 {now}，大半在等卡与卡之间传数据。{names}，{then}就跑完{slight}。",
+        "先别急着跑：照现在要 {now}，大半在等别的卡。{names}，{then}就跑完{slight}。",
         "Not yet: as it is it takes {now}, most of it waiting for other cards. With this, {then}: {names}{slight}."
     );
     Some(Next { sentence, action: Action::Sooner })

@@ -340,6 +340,7 @@ fn choice(gpu: &'static str, count: u32, per_hour: f64, hours: f64) -> Ranked {
         bottleneck: Bottleneck::Compute,
         mfu: 0.4,
         between: Seconds(0.0),
+        reading: Seconds(0.0),
     };
     let rent = Rent {
         provider: "somebody",

@@ -104,13 +104,14 @@ pub fn cut(
         steps,
         run: Seconds(step * steps),
         band: load.band,
-        bottleneck: if between_parts > busy || over_data > work * 0.5 {
+        bottleneck: if between_parts > busy || bubble > 1.0 || over_data > work * 0.5 {
             Bottleneck::Communication
         } else {
             Bottleneck::Compute
         },
         mfu: flops / (step * peak * f64::from(count.max(1))),
         between: Seconds(load.accumulation * between_parts * (1.0 + bubble) + over_data),
+        reading: Seconds(0.0),
     })
 }
 
