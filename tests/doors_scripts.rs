@@ -10,6 +10,56 @@ use std::fmt::Write as _;
 
 /// Text, and `key=value` pairs that must be among what is found.
 const SCRIPTS: &[(&str, &str)] = &[
+    // torchtune: the recipe of LoRA with the file of QLoRA
+    (
+        "tune run lora_finetune_single_device --config llama3_1/8B_qlora_single_device batch_size=2",
+        "model=llama-3.1-8b method=qlora batch=2 framework=torchtune",
+    ),
+    ("tune run full_finetune_single_device --config llama3_2/1B_full_single_device", "model=llama-3.2-1b method=full"),
+    (
+        "litgpt finetune_lora meta-llama/Llama-3.2-3B --quantize bnb.nf4-dq --precision bf16-true --train.micro_batch_size 4",
+        "model=llama-3.2-3b method=qlora base=nf4-dq batch=4 framework=litgpt",
+    ),
+    // Adapters unless it says otherwise
+    (
+        "mlx_lm.lora --model mistralai/Mistral-7B-v0.1 --train --batch-size 1 --num-layers 4 --max-seq-length 2048",
+        "model=mistral-7b-v0.1 method=lora batch=1 seq=2048",
+    ),
+    (
+        "mlx_lm.lora --model mistralai/Mistral-7B-v0.1 --train --fine-tune-type full --batch-size 1",
+        "model=mistral-7b-v0.1 method=full",
+    ),
+    // A copy of the network beside the one that is named
+    (
+        "accelerate launch train_controlnet.py --pretrained_model_name_or_path=stable-diffusion-v1-5/stable-diffusion-v1-5 \
+         --resolution=512 --train_batch_size=4 --use_8bit_adam",
+        "model=controlnet-sd15 batch=4 framework=diffusers",
+    ),
+    (
+        "accelerate launch train_controlnet_sdxl.py --pretrained_model_name_or_path=stabilityai/stable-diffusion-xl-base-1.0 \
+         --resolution=1024 --train_batch_size=1",
+        "model=controlnet-sdxl batch=1",
+    ),
+    // YOLOv5 from its own file, detectron2, timm
+    (
+        "python train.py --data coco.yaml --epochs 300 --weights '' --cfg yolov5x.yaml --batch-size 16 --img 640",
+        "model=yolov5x epochs=300 batch=16 side=640",
+    ),
+    (
+        "python tools/train_net.py --config-file configs/COCO-InstanceSegmentation/mask_rcnn_R_50_FPN_3x.yaml --num-gpus 8",
+        "model=mask-rcnn-r50-fpn count=8",
+    ),
+    (
+        "model = timm.create_model(\"resnet50.a1_in1k\", pretrained=True)\nimport torch\nbatch_size = 64",
+        "model=resnet50",
+    ),
+    ("./distributed_train.sh 4 /data/imagenet --model convnext_tiny --amp", "model=convnext-tiny precision=amp-fp16"),
+    // Checkpointing comes with the preparation of a packed base
+    (
+        "python qlora.py --model_name_or_path huggyllama/llama-7b --bits 4 --bf16 --source_max_len 16 --target_max_len 512 \
+         --per_device_train_batch_size 1 --lora_r 64",
+        "model=llama-7b method=qlora checkpointing=on seq=512",
+    ),
     // transformers examples: run_clm.py
     (
         "python run_clm.py --model_name_or_path openai-community/gpt2 --train_file train.txt --per_device_train_batch_size 8 \

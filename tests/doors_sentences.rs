@@ -67,6 +67,22 @@ fn a_sentence_is_read() {
             "have=rtx-4090 count=4 model=qwen3-14b sharding=fsdp samples=5000",
             "XYZ9",
         ),
+        (
+            "I want to fine-tune Mistral 7B with LoRA on a single RTX 3090",
+            "have=rtx-3090 count=1 model=mistral-7b-v0.3 method=lora",
+            "",
+        ),
+        (
+            "I have an M3 Max with 64GB, can I fine-tune Gemma 9B with MLX LoRA?",
+            "have=apple-m3-max-64gb model=gemma-2-9b method=lora",
+            "MLX",
+        ),
+        (
+            "Llama 3.1 8B with QLoRA on dual 3090, 4k context",
+            "have=rtx-3090 count=2 model=llama-3.1-8b method=qlora seq=4096",
+            "",
+        ),
+        ("How many H100s to pretrain a 7B model?", "have=h100-sxm model=qwen2.5-7b method=scratch", ""),
         ("十万条对话，双卡 3090，全量微调 7B", "have=rtx-3090 count=2 model=qwen2.5-7b method=full samples=100000", ""),
     ] {
         let reading = read(text, Hints::pasted(&catalog));

@@ -51,6 +51,13 @@ fn nothing_of_the_old_project_gets_into_a_script() {
         assert!(wan.cached_latents && !wan.text_on_card(), "musubi-tuner trains from what it has encoded before");
         assert_eq!((wan.lora.rank, wan.accumulation), (32, 1));
         assert!((wan.epochs * wan.samples as f64 / f64::from(hardware.count) - 1600.0).abs() < 1.0, "{}", wan.epochs);
+        // A command of a library that is not known.
+        let plain = onto(
+            &wan,
+            "accelerate launch examples/wanvideo/train.py --model_id Wan-AI/Wan2.1-T2V-14B --num_frames 49 --lora_rank 32",
+        );
+        assert_eq!((plain.lora.rank, plain.frames, plain.block_swap), (32, 49, 0.0));
+        assert_eq!((plain.base, plain.optimizer), (Project::default().base, Project::default().optimizer));
         let yolo = onto(
             base,
             "from ultralytics import YOLO\nYOLO(\"yolo11x.pt\").train(data=\"coco.yaml\", imgsz=640, batch=64)",

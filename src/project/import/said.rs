@@ -40,6 +40,8 @@ const METHODS: &[(&str, &str)] = &[
     ("lora", "lora"),
     ("全参", "full"),
     ("全量", "full"),
+    ("预训练一个", "scratch"),
+    ("pretrain ", "scratch"),
     ("full fine", "full"),
     ("从零", "scratch"),
     ("from scratch", "scratch"),
@@ -174,6 +176,8 @@ pub fn read(text: &Text, hints: Hints<'_>, reading: &mut Reading) {
         let (field, value, word) =
             if (a_card && behind.len() < untrimmed.len() || double) && (1.0..=4096.0).contains(&value) {
                 (Field::Count, value, "")
+            } else if let Some((times, word)) = context(rest).filter(|(times, _)| value * times <= 1_048_576.0) {
+                (Field::Sequence, value * times, word)
             } else if let Some(word) = is(SAMPLES) {
                 (Field::Samples, value, word)
             } else if let Some(word) = is(HOURS).filter(|_| heard(reading, hints)) {
@@ -187,7 +191,7 @@ pub fn read(text: &Text, hints: Hints<'_>, reading: &mut Reading) {
             counts = true;
         }
         reading.add(field, decimal::short(value), Basis::Implied, from(&format!("{number} {word}")));
-        unknown.retain(|word| word.trim_end_matches(['x', 'X']) != number);
+        unknown.retain(|word| word.trim_end_matches(['x', 'X', 'k', 'K']) != number);
     }
     // What is said of the card's memory belongs to its name.
     let card = reading.value(Field::Gpu).unwrap_or_default().to_owned();
@@ -205,6 +209,13 @@ pub fn read(text: &Text, hints: Hints<'_>, reading: &mut Reading) {
     reading.unknown.extend(unknown.into_iter().map(from));
 }
 
+/// `k context`: how many tokens each is, and the word.
+fn context(rest: &str) -> Option<(f64, &'static str)> {
+    let (times, rest) = rest.strip_prefix('k').map_or((1.0, rest), |rest| (1024.0, rest));
+    let word = ["context", "ctx", "上下文", "tokens"].into_iter().find(|word| rest.trim_start().starts_with(word))?;
+    Some((times, word))
+}
+
 fn is_number(sign: char) -> bool {
     sign.is_ascii_digit() || ".零一二两双三四五六七八九十百千万".contains(sign)
 }
@@ -212,7 +223,7 @@ fn is_number(sign: char) -> bool {
 /// A number in digits or Chinese numerals, or a word for one.
 fn amount(number: &str) -> Option<f64> {
     match number {
-        "双" | "two" => Some(2.0),
+        "双" | "two" | "dual" => Some(2.0),
         "four" => Some(4.0),
         "eight" => Some(8.0),
         number => number::parse(number, Kilo::Thousand).ok(),
@@ -225,7 +236,7 @@ fn counted(small: &str) -> Vec<(&str, &str)> {
     let mut rest = small;
     let mut before = ' ';
     while let Some(sign) = rest.chars().next() {
-        let word = ["two", "four", "eight"]
+        let word = ["two", "dual", "four", "eight"]
             .into_iter()
             .find(|word| !before.is_ascii_alphanumeric() && rest.starts_with(*word));
         let end = word.map_or_else(|| rest.find(|c: char| !is_number(c)).unwrap_or(rest.len()), str::len);
@@ -275,8 +286,7 @@ fn size<'a>(words: &[&'a str], hints: Hints<'_>, reading: &mut Reading) -> Optio
         return None;
     }
     let sized = |word: &&'a str| {
-        let digits = word.strip_suffix(['b', 'B'])?;
-        decimal::read(digits)?;
+        let digits = word.strip_suffix(['b', 'B']).filter(|_| is_size(word))?;
         let model = FAMILIES.iter().find_map(|family| hints.catalog.model(&format!("{family}{digits}b")))?;
         Some((model.id, *word))
     };
@@ -311,14 +321,24 @@ fn named(
         if no_model && (name.len() > 4 || bare) && begins.bytes().all(|b| b.is_ascii_alphabetic()) && likely() {
             *left = left.saturating_sub(1);
             // `FLUX` is one of several, and most people mean the first.
-            let first =
-                || hints.catalog.find_models(&name, 1).first().map(|hit| hit.item).filter(|_| bare && many == 1);
+            let sized = words.get(1).filter(|_| many == 2).is_some_and(|word| is_size(word));
+            let first = || {
+                let hit = hints.catalog.find_models(&name, 1).first()?.item;
+                // `Mistral 7B` is one of several, all of that size.
+                let fits = sized && words.get(1).is_some_and(|word| hit.id.contains(&word.to_ascii_lowercase()));
+                (bare && many == 1 || fits && hit.id.starts_with(&begins)).then_some(hit)
+            };
             if let Some(model) = hints.catalog.resolve_model(&name).or_else(first) {
                 return Some((many, Field::Model, model.id.to_owned(), name));
             }
         }
     }
     None
+}
+
+/// `7B`, `0.5b`.
+fn is_size(word: &str) -> bool {
+    word.strip_suffix(['b', 'B']).is_some_and(|digits| decimal::read(digits).is_some())
 }
 
 /// The card of a name as people say it: `3060 12G`, `4090`, `A100`.

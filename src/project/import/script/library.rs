@@ -67,6 +67,7 @@ const WORDS: &[(&str, Framework)] = &[
     ("trl sft", Framework::Transformers),
     ("trl dpo", Framework::Transformers),
     ("sft.py", Framework::Transformers),
+    ("distributed_train.sh", Framework::Pytorch),
     ("per_device_train_batch_size", Framework::Transformers),
     ("get_peft_model", Framework::Transformers),
     ("from transformers", Framework::Transformers),
@@ -125,7 +126,8 @@ pub(super) fn usual(framework: Framework, text: &Text) -> &'static [(Field, &'st
         }
         // Configurations of TRL turn it on (trl/trainer/base_config.py); the Trainer itself does not. Both take 8
         // samples three times over (transformers/training_args.py); PEFT's adapters have rank 8 (LoraConfig).
-        Framework::Transformers if halves(text) => {
+        // So does PEFT where it prepares a packed base (`prepare_model_for_kbit_training`), and with it qlora.py.
+        Framework::Transformers if halves(text) || packs(text) => {
             &[(Field::Checkpointing, "on"), (Field::LoraRank, "8"), (Field::MicroBatch, "8"), (Field::Epochs, "3")]
         }
         Framework::Transformers => {
@@ -170,6 +172,13 @@ pub(super) fn halves(text: &Text) -> bool {
     const WORDS: [&str; 8] =
         ["sftconfig", "dpoconfig", "grpoconfig", "ktoconfig", "orpoconfig", "rewardconfig", "trl ", "verl."];
     WORDS.iter().any(|word| text.small().contains(word))
+}
+
+/// Whether the base of a script is prepared for training in 4 or 8 bit.
+fn packs(text: &Text) -> bool {
+    ["prepare_model_for_kbit_training", "prepare_model_for_int8_training", "qlora.py"]
+        .iter()
+        .any(|word| text.small().contains(word))
 }
 
 /// Whether a script trains from latents and texts that were encoded before it starts: those of musubi-tuner load

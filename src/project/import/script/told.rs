@@ -135,7 +135,12 @@ impl<'a> Told<'a> {
             Says::EightBit => self.eight_bit = on.map(|on| (on, from())),
             Says::Bits => match small.as_str() {
                 "4" => self.four_bit = Some((true, from())),
-                "8" => self.eight_bit = Some((true, from())),
+                "8" | "bnb.int8" => self.eight_bit = Some((true, from())),
+                // LitGPT's formats (docs/quantize.md).
+                _ if small.starts_with("bnb.nf4") || small.starts_with("bnb.fp4") => {
+                    self.four_bit = Some((true, from()));
+                    self.double |= small.ends_with("-dq");
+                }
                 _ => return false,
             },
             Says::DoubleQuantization => self.double |= on == Some(true),

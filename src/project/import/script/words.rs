@@ -98,5 +98,9 @@ pub(super) fn model<'a>(name: &str, catalog: &'a Catalog) -> Option<&'a Model> {
         .resolve_model(name)
         .or_else(|| catalog.model(&small))
         .or_else(|| catalog.resolve_model(stem))
+        // timm's names have their training behind a point: `resnet50.a1_in1k`.
+        .or_else(|| {
+            stem.split_once('.').filter(|(_, tag)| tag.contains("_in")).and_then(|(n, _)| catalog.resolve_model(n))
+        })
         .or_else(|| FILES.iter().find(|(file, _)| small.contains(file)).and_then(|(_, id)| catalog.model(id)))
 }

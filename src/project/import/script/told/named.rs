@@ -74,6 +74,12 @@ impl Told<'_> {
     /// Models that a script is made for, by its name, and `OpenMMLab`'s by the names of their files.
     pub(in crate::project::import::script) fn names_in_files(&mut self, text: &Text) {
         let beginning = text.window(0, LONGEST).1;
+        // The scripts of diffusers train a copy beside the model that they name.
+        if let Some(at) = beginning.find("train_controlnet") {
+            let base = self.model.as_ref().map_or("", |(model, _)| model.id);
+            let copy = ["sdxl", "flux"].into_iter().find(|kind| base.starts_with(kind)).unwrap_or("sd15");
+            self.model = self.catalog.model(&format!("controlnet-{copy}")).map(|model| (model, text.piece_at(at)));
+        }
         for place in CONFIGS {
             let mut from = 0;
             while self.model.is_none()
@@ -85,7 +91,7 @@ impl Told<'_> {
                 let end = behind.find(|c: char| c.is_whitespace() || "\"',`)]".contains(c)).unwrap_or(behind.len());
                 let name = behind.get(..end).unwrap_or_default().rsplit('/').next().unwrap_or_default();
                 self.lookups += 1;
-                let small = name.trim_end_matches(".py").to_ascii_lowercase().replace('_', "-");
+                let small = name.trim_end_matches(".py").to_ascii_lowercase().replace('_', "-").replace("-r-", "-r");
                 let fits = |id: &str| id.len() >= 8 && small.starts_with(id);
                 let best = self.catalog.models.iter().filter(|m| fits(m.id)).max_by_key(|m| m.id.len());
                 self.model = best.map(|model| (model, text.piece_at(from)));
@@ -121,6 +127,9 @@ impl Told<'_> {
             .split_once('/')
             .filter(|(_, rest)| rest.contains("_single_device") || rest.contains("_full") || rest.contains("lora"))
         {
+            // `8B_qlora_single_device`: the recipe is that of LoRA, the file's model is packed.
+            let method = ["qlora", "lora"].into_iter().find(|method| rest.contains(method)).unwrap_or("full");
+            self.method = Some((method, from.clone()));
             let size = rest.split('_').next().unwrap_or_default();
             format!("{family}_{size}")
         } else {

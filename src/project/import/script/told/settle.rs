@@ -50,7 +50,9 @@ impl Told<'_> {
             reading.notes.push(Note::Steps(steps));
         }
         let sized = named || reading.value(Field::Model).is_some() || tells(&self, Field::MicroBatch);
-        reading.whole = library.is_some() && sized || named && tells(&self, Field::MicroBatch);
+        // What a whole command leaves out is not what another script said.
+        let command = text.small().contains(".py ") && text.small().contains(" --");
+        reading.whole = library.is_some() && sized || named && (command || tells(&self, Field::MicroBatch));
         let gathered = self.gathered(text);
         for (field, value, from) in std::mem::take(&mut self.found) {
             reading.add(field, value, Basis::Stated, from);
@@ -165,7 +167,8 @@ impl Told<'_> {
         let eight = self.eight_bit.clone().filter(|(on, _)| *on);
         let adapter = self.adapter.clone().filter(|(on, _)| *on);
         let by_words = || {
-            let words = ["get_peft_model", "loraconfig", "_lora", "lora_", "train_network.py", "networks.lora"];
+            let words =
+                ["get_peft_model", "loraconfig", "_lora", "lora_", "train_network.py", "networks.lora", "mlx_lm.lora"];
             words.iter().find_map(|word| Some(("lora", text.piece_at(text.small().find(word)?))))
         };
         let stated = self.method.clone().map(|(method, from)| (method, from, Basis::Stated));
