@@ -22,9 +22,9 @@ const VOLUME_SPEED: f64 = 0.42;
 /// Reading, decoding and augmenting one picture of 224 pixels on a data-center machine: ResNet-50 stops at 3,080
 /// pictures a second and card on H200 and B200 alike (lambdal/deeplearning-benchmark).
 const PICTURE_SECONDS: f64 = 1.0 / 3080.0;
-/// Side of the file that such a picture is cut from: ImageNet's are 469 x 387 pixels on average. Decoding costs what the
-/// file's pixels cost, so larger crops cost no more until the files themselves are larger. YOLOv5n on COCO at 640 pixels,
-/// a day for 300 epochs on a V100 with eight workers (ultralytics/yolov5 README): 410 a second; this comes to 420.
+/// Side of the file that such a picture is cut from: `ImageNet`'s are 469 x 387 pixels on average. Decoding costs what the
+/// file's pixels cost, so larger crops cost no more until the files themselves are larger. `YOLOv5n` on COCO at 640 pixels,
+/// a day for 300 epochs on a V100 with eight workers (ultralytics/yolov5 README): 410 a second, here 410 as well.
 const FILE_SIDE: f64 = 426.0;
 /// The least that the Python side of a data loader takes for a sample.
 const SAMPLE_SECONDS: f64 = 15e-6;
