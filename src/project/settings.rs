@@ -358,7 +358,7 @@ pub enum Adapter {
     /// Keys and values of ten trained tokens, looked at beside the text from the third layer on, behind a gate
     /// (LLaMA-Adapter, `LitGPT`'s adapter.py).
     Prompted,
-    /// The same, with a scale and a bias of every linear layer's result, and the norms (its adapter_v2.py).
+    /// The same, with a scale and a bias of every linear layer's result, and the norms (its `adapter_v2.py`).
     Scales,
 }
 

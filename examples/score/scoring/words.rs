@@ -65,6 +65,8 @@ pub(crate) fn method(text: &str, weights: &str) -> Option<(Method, Objective)> {
         (&["inference"], None),
         (&["backbone"], Some(Method::Head)),
         (&["qlora"], Some(Method::QLora)),
+        (&["lora", "4-bit"], Some(Method::QLora)),
+        (&["lora", "4bit"], Some(Method::QLora)),
         (&["lora"], Some(Method::Lora)),
         // Other small weights beside a frozen base: same course of the step, other few numbers.
         (&["adapter"], Some(Method::Lora)),
@@ -87,6 +89,7 @@ pub(crate) fn method(text: &str, weights: &str) -> Option<(Method, Objective)> {
         (&["freeze"], Some(Method::Freeze)),
         (&["scratch"], Some(Method::Scratch)),
         (&["pretrain"], Some(Method::Scratch)),
+        (&["pre-train"], Some(Method::Scratch)),
     ];
     const OBJECTIVES: &[(&[&str], Objective)] = &[
         (&["dpo"], Objective::Preference),
@@ -163,11 +166,16 @@ pub(crate) fn base(text: &str) -> BaseFormat {
         (&["nf4"], BaseFormat::Nf4),
         (&["fp4"], BaseFormat::Nf4),
         (&["int4"], BaseFormat::Int4),
-        (&["4-bit"], BaseFormat::Int4),
+        (&["gptq"], BaseFormat::Int4),
+        (&["awq"], BaseFormat::Int4),
+        // What bitsandbytes does, where no more is said.
+        (&["4-bit"], BaseFormat::Nf4),
+        (&["4bit"], BaseFormat::Nf4),
         (&["fp8", "dynamic"], BaseFormat::Fp8Dynamic),
         (&["fp8"], BaseFormat::Fp8),
         (&["int8"], BaseFormat::Int8),
         (&["8-bit"], BaseFormat::Int8),
+        (&["8bit"], BaseFormat::Int8),
         (&["bf16"], BaseFormat::Bf16),
         (&["fp16"], BaseFormat::Bf16),
         (&["fp32"], BaseFormat::Fp32),
@@ -276,7 +284,7 @@ pub(crate) fn checkpointing(text: &str, offload: &str) -> Option<Checkpointing> 
         Some((_, rest)) => rest.split([' ', ',', ';']).next().unwrap_or_default().to_owned(),
         None => text,
     };
-    if text == "no" || text == "false" || text == "off" || text == "none" {
+    if ["no", "false", "off", "dis", "without", "w/o", "0", "n/a"].iter().any(|word| text.starts_with(word)) {
         return Some(Checkpointing::Off);
     }
     if text.contains("segments of 2") {
@@ -321,23 +329,23 @@ pub(crate) fn loss(text: &str) -> LossKernel {
 pub(crate) fn sharding(text: &str, offload: &str) -> Sharding {
     const RULES: &[(&[&str], Sharding)] = &[
         // FSDP that shards nothing: see the group in `cards`.
-        (&["ddp mode"], Sharding::Fsdp),
+        (&["ddpmode"], Sharding::Fsdp),
         (&["offload"], Sharding::Zero3Offload),
-        (&["device_map"], Sharding::DeviceMap),
-        (&["zero-3"], Sharding::Zero3),
+        (&["devicemap"], Sharding::DeviceMap),
         (&["zero3"], Sharding::Zero3),
-        (&["zero-2"], Sharding::Zero2),
         (&["zero2"], Sharding::Zero2),
-        (&["zero-1"], Sharding::Zero1),
         (&["zero1"], Sharding::Zero1),
-        (&["grad_op"], Sharding::FsdpGrad),
-        (&["grad-op"], Sharding::FsdpGrad),
+        (&["gradop"], Sharding::FsdpGrad),
         (&["hybrid"], Sharding::FsdpHybrid),
         (&["fsdp2"], Sharding::Fsdp2),
         (&["fsdp"], Sharding::Fsdp),
+        (&["fullshard"], Sharding::Fsdp),
         (&["ddp"], Sharding::Ddp),
     ];
-    let sharding = first(RULES, text).unwrap_or_default();
+    // `ZeRO-3`, `DeepSpeed ZeRO stage 3`, `deepspeed_zero3`, `DeepSpeed stage 3`.
+    let plain: String = text.to_lowercase().chars().filter(char::is_ascii_alphanumeric).collect();
+    let plain = plain.replace("zerostage", "zero").replace("deepspeedstage", "zero");
+    let sharding = first(RULES, &plain).unwrap_or_default();
     let away = self::offload(offload) != Offload::None;
     if away && matches!(sharding, Sharding::Zero3) { Sharding::Zero3Offload } else { sharding }
 }
@@ -378,10 +386,48 @@ mod tests {
     }
 
     #[test]
+    fn words_of_sharding_and_checkpointing() {
+        for text in
+            ["zero3", "ZeRO-3", "DeepSpeed ZeRO stage 3", "deepspeed zero 3", "deepspeed_zero3", "DeepSpeed stage 3"]
+        {
+            assert_eq!(sharding(text, ""), Sharding::Zero3, "{text}");
+        }
+        for text in ["FSDP full shard", "full_shard", "FSDP"] {
+            assert_eq!(sharding(text, ""), Sharding::Fsdp, "{text}");
+        }
+        for text in ["no", "None", "disabled", "without", "w/o", "False", "LLM no, ViT yes"] {
+            assert_eq!(checkpointing(text, ""), Some(Checkpointing::Off), "{text}");
+        }
+        for text in ["yes", "true", "full", "LLM yes, ViT no"] {
+            assert_eq!(checkpointing(text, ""), Some(Checkpointing::PerBlock), "{text}");
+        }
+        assert_eq!(checkpointing("", ""), None);
+    }
+
+    #[test]
+    fn words_of_adapters() {
+        for (text, kind, ends) in [
+            ("lora", Adapter::Lora, false),
+            ("lora (emb)", Adapter::Lora, true),
+            ("DoRA", Adapter::Dora, false),
+            ("(IA)^3", Adapter::Ia3, false),
+            ("prefix tuning", Adapter::Tokens, false),
+            ("ln_tuning", Adapter::Norms, false),
+            ("boft", Adapter::Oft, false),
+        ] {
+            let lora = adapter(text);
+            assert_eq!((lora.kind, lora.ends), (kind, ends), "{text}");
+        }
+    }
+
+    #[test]
     fn words_of_methods() {
         let cases = [
             ("lora", "nf4", Some(Method::QLora)),
             ("lora (8-bit base)", "int8", Some(Method::Lora)),
+            ("LoRA (4-bit base)", "", Some(Method::QLora)),
+            ("DoRA", "", Some(Method::Lora)),
+            ("pre-training", "", Some(Method::Scratch)),
             ("adapter-v2", "nf4-dq", Some(Method::QLora)),
             ("inference", "bf16", None),
             ("freeze backbone", "fp32", Some(Method::Head)),
