@@ -1,6 +1,6 @@
 // Puts the wasm together from its parts (see split.rs).
 function join(data) {
-  const PARTS = 4 + 5 * 256 + 4, OPERANDS = 4, OFFSETS = OPERANDS + 5 * 256;
+  const PARTS = 4 + 5 * 256 + 8, OPERANDS = 4, OFFSETS = OPERANDS + 5 * 256;
   const head = new Uint32Array(data.buffer.slice(0, 4 * (PARTS + 1))), starts = head.slice(1), out = new Uint8Array(data.length);
   let from = head.byteLength, to = 0;
   for (let part = 0; part < PARTS; part++) {
@@ -38,17 +38,17 @@ function join(data) {
       number(LOCALS);
       copy(LOCALS);
     }
-    for (let open = 1; open > 0; ) {
+    for (let open = 1, last = 0; open > 0; ) {
       const opcode = copy(OPCODES), shape = shapes[opcode], stream = streams[opcode];
       if (opcode === 0x0b) open--;
       else if (opcode > 1 && opcode < 5) open++;
-      if (shape === 1) number(stream > OPERANDS + 255 ? stream + data[starts[OPCODES]] : stream);
+      if (shape === 1) number(stream > OPERANDS + 255 ? stream + (opcode === 0x10 ? last : data[starts[OPCODES]]) : stream);
       else if (shape === 2) {
         number(stream);
         number(stream);
       } else if (shape === 3) {
         number(stream);
-        for (let place = 0; copy(OFFSETS + place) > 127; ) if (place < 3) place++;
+        for (let place = 0, first = OFFSETS + (opcode < 0x36 ? 0 : 4); copy(first + place) > 127; ) if (place < 3) place++;
       } else if (opcode === 0x43 || opcode === 0x44) for (let count = opcode === 0x43 ? 4 : 8; count > 0; count--) copy(stream);
       else if (shape > 0) {
         let count = number(stream);
@@ -56,6 +56,7 @@ function join(data) {
         if (opcode === 0xfc) count = count < 8 ? 0 : count < 15 && count % 2 === 0 ? 2 : 1;
         while (count--) number(stream);
       }
+      last = opcode;
     }
   }
   // The length of what `make` writes goes before it.

@@ -5,8 +5,11 @@
 
 mod encode;
 mod html;
+mod module;
+mod places;
 mod policy;
 mod split;
+mod tidy;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,6 +17,7 @@ use std::process::ExitCode;
 
 use crate::shell::{Outcome, say};
 use html::Html;
+use module::Module;
 pub use policy::sha256;
 use split::Parts;
 
@@ -80,7 +84,9 @@ fn single(document: &str, files: &[String], loader: &str, wasm: &[u8]) -> Outcom
 /// The wasm with its style and loader as the fewest bytes: the number of functions, the lengths of the parts, the parts,
 /// the style, a zero, the loader.
 fn packed(wasm: &[u8], style: &str, loader: &str) -> Outcome<Vec<u8>> {
-    let Parts { before, after, functions, locals, opcodes, operands } = split::split(wasm)?;
+    let mut module = Module::read(wasm)?;
+    tidy::tidy(&mut module)?;
+    let Parts { before, after, functions, locals, opcodes, operands } = split::split(&module);
     let parts = [&before, &after, &locals, &opcodes].into_iter().chain(&operands);
     let mut all = Vec::with_capacity(wasm.len() + style.len() + loader.len());
     for number in [functions].into_iter().chain(parts.clone().map(Vec::len)) {

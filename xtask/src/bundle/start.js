@@ -181,7 +181,7 @@ await new Promise((go) => {
 });
 
 try {
-  const data = await unpack(bytesOf(document.getElementById("wasm").textContent)), parts = 4 + 5 * 256 + 4;
+  const data = await unpack(bytesOf(document.getElementById("wasm").textContent)), parts = 4 + 5 * 256 + 8;
   const script = new Uint32Array(data.buffer, 4, parts).reduce((sum, length) => sum + length, 4 * (parts + 1));
   const [style, load] = new TextDecoder().decode(data.subarray(script)).split("\0");
   // A page that was saved has it already.

@@ -1,0 +1,229 @@
+//! Makes a module smaller, and its functions lie so that they pack well, before it is sorted for the packer. What it does
+//! stays as it was, but for the message of a panic: the page stops there without one, as it must stop anyway.
+
+use std::collections::{HashMap, HashSet};
+
+use super::module::{CALL, Instruction, Module, UNREACHABLE};
+use super::places;
+use crate::shell::Outcome;
+
+/// So many opcodes in a row make two functions alike; a row that more functions than `COMMON` have says nothing.
+const ROW: usize = 8;
+const COMMON: usize = 300;
+
+pub(super) fn tidy(module: &mut Module) -> Outcome<()> {
+    let unsaid = stop_plainly(module);
+    keep_used(module)?;
+    places::blank(module, &unsaid)?;
+    merge_same(module)?;
+    keep_used(module)?;
+    let order = neighbours(module);
+    reorder(module, &order)
+}
+
+/// A function that never comes back is called to say why the page stops. Instead, it stops: without the call, and without
+/// what only makes ready for it. Returns the constants that go, of which some are addresses.
+fn stop_plainly(module: &mut Module) -> HashSet<usize> {
+    let imported = module.imported;
+    let mut unsaid = HashSet::new();
+    for function in &mut module.functions {
+        let code = std::mem::take(&mut function.code);
+        for instruction in code {
+            let calls =
+                |last: &Instruction| last.opcode == CALL && last.function().is_some_and(|number| number >= imported);
+            if instruction.opcode == UNREACHABLE && function.code.last().is_some_and(calls) {
+                function.code.pop();
+                while function.code.last().is_some_and(|last| changes_nothing(last.opcode)) {
+                    unsaid.extend(function.code.pop().as_ref().and_then(places::constant));
+                }
+            }
+            function.code.push(instruction);
+        }
+    }
+    unsaid
+}
+
+/// Whether an instruction only works on the stack and local variables, which are lost where the page stops. Such ones may be
+/// left out before `unreachable`, which takes any stack.
+fn changes_nothing(opcode: u8) -> bool {
+    // Drop, select, variables, loads, constants, arithmetic.
+    matches!(opcode, 0x1a | 0x1b | 0x20..=0x23 | 0x28..=0x35 | 0x41..=0xc4)
+}
+
+/// Leaves out functions that nothing names.
+fn keep_used(module: &mut Module) -> Outcome<()> {
+    let imported = module.imported;
+    let mut used = vec![false; module.functions.len()];
+    let mut open = Vec::new();
+    module.change_names(&mut |number| {
+        open.push(number);
+        number
+    })?;
+    while let Some(number) = open.pop() {
+        let Some(place) = number.checked_sub(imported) else { continue };
+        if let (Some(seen @ false), Some(function)) = (used.get_mut(place), module.functions.get(place)) {
+            *seen = true;
+            open.extend(function.code.iter().filter_map(Instruction::function));
+        }
+    }
+    let order: Vec<usize> = (0..used.len()).filter(|place| used[*place]).collect();
+    reorder(module, &order)
+}
+
+/// Functions that are the same become one, until those that call them differ.
+fn merge_same(module: &mut Module) -> Outcome<()> {
+    loop {
+        let mut first = HashMap::new();
+        let own = module.functions.iter().enumerate();
+        let same: Vec<usize> = own.map(|(place, function)| *first.entry(function).or_insert(place)).collect();
+        if same.iter().enumerate().all(|(place, first)| place == *first) {
+            return Ok(());
+        }
+        let count = module.functions.len();
+        let mut change = renumbered(module.imported, &same);
+        module.change_names(&mut change)?;
+        module.change_calls(&mut change);
+        keep_used(module)?;
+        if module.functions.len() == count {
+            return Ok(());
+        }
+    }
+}
+
+/// The functions in the order of `order`; those that are not in it go.
+fn reorder(module: &mut Module, order: &[usize]) -> Outcome<()> {
+    let mut places = vec![usize::MAX; module.functions.len()];
+    for (new, old) in order.iter().enumerate() {
+        places[*old] = new;
+    }
+    let mut old: Vec<_> = std::mem::take(&mut module.functions).into_iter().map(Some).collect();
+    module.functions = order.iter().filter_map(|place| old[*place].take()).collect();
+    let mut change = renumbered(module.imported, &places);
+    module.change_names(&mut change)?;
+    module.change_calls(&mut change);
+    Ok(())
+}
+
+/// The new number of a function, from the new places of the module's own.
+fn renumbered(imported: usize, places: &[usize]) -> impl FnMut(usize) -> usize {
+    move |number| number.checked_sub(imported).map_or(number, |place| imported + places[place])
+}
+
+/// An order in which functions follow the one they are most alike: copies of generic code lie side by side, and the packer
+/// finds each thing again at the same short distance.
+fn neighbours(module: &Module) -> Vec<usize> {
+    let count = module.functions.len();
+    let opcodes: Vec<Vec<u8>> =
+        module.functions.iter().map(|function| function.code.iter().map(|one| one.opcode).collect()).collect();
+    let mut having: HashMap<&[u8], Vec<usize>> = HashMap::new();
+    for (place, opcodes) in opcodes.iter().enumerate() {
+        for row in opcodes.windows(ROW.min(opcodes.len())) {
+            let places = having.entry(row).or_default();
+            if places.last() != Some(&place) {
+                places.push(place);
+            }
+        }
+    }
+    let mut rows: Vec<Vec<&[usize]>> = vec![Vec::new(); count];
+    for places in having.values().filter(|places| (2..=COMMON).contains(&places.len())) {
+        for place in places {
+            rows[*place].push(places);
+        }
+    }
+    // Where nothing is alike, the shortest goes on.
+    let mut rest: Vec<usize> = (0..count).collect();
+    rest.sort_by(|a, b| {
+        let key = |place: usize| (opcodes[place].len(), &module.functions[place].locals, &opcodes[place]);
+        key(*a).cmp(&key(*b))
+    });
+    let mut rest = rest.into_iter();
+    let (mut order, mut taken, mut shared) = (Vec::with_capacity(count), vec![false; count], vec![0_u32; count]);
+    let mut next = rest.next();
+    while let Some(place) = next {
+        order.push(place);
+        taken[place] = true;
+        let mut alike = Vec::new();
+        for other in rows[place].iter().copied().flatten().copied().filter(|other| !taken[*other]) {
+            if shared[other] == 0 {
+                alike.push(other);
+            }
+            shared[other] += 1;
+        }
+        let best = alike.iter().copied().max_by_key(|other| (shared[*other], std::cmp::Reverse(*other)));
+        for other in alike {
+            shared[other] = 0;
+        }
+        next = best.or_else(|| rest.find(|place| !taken[*place]));
+    }
+    order
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Module, tidy};
+
+    /// An imported function and six more: the exported one, which calls two that are the same and one that says a panic and
+    /// stops; what says panics; one that nobody calls.
+    fn module() -> Vec<u8> {
+        let mut bytes = b"\0asm\x01\0\0\0".to_vec();
+        let functions: [&[u8]; 6] = [
+            // call 2, call 3, call 4
+            &[0, 0x10, 2, 0x10, 3, 0x10, 4, 0x0b],
+            // i32.const 1, drop
+            &[0, 0x41, 1, 0x1a, 0x0b],
+            &[0, 0x41, 1, 0x1a, 0x0b],
+            // i32.const 9, drop, call 5, unreachable
+            &[0, 0x41, 9, 0x1a, 0x10, 5, 0x00, 0x0b],
+            // call 0
+            &[0, 0x10, 0, 0x0b],
+            &[0, 0x01, 0x0b],
+        ];
+        let mut code = vec![6];
+        for body in functions {
+            code.push(u8::try_from(body.len()).expect("short"));
+            code.extend(body);
+        }
+        let sections: [(u8, &[u8]); 5] = [
+            (1, &[1, 0x60, 0, 0]),
+            (2, &[1, 1, b'a', 1, b'b', 0, 0]),
+            (3, &[6, 0, 0, 0, 0, 0, 0]),
+            (7, &[1, 1, b'e', 0, 1]),
+            (10, &code),
+        ];
+        for (id, body) in sections {
+            bytes.extend([id, u8::try_from(body.len()).expect("short")]);
+            bytes.extend(body);
+        }
+        bytes
+    }
+
+    #[test]
+    fn what_nobody_needs_goes_and_every_name_follows() {
+        let mut module = Module::read(&module()).expect("a module");
+        tidy(&mut module).expect("tidied");
+        let mut exported = None;
+        module.change_names(&mut |number| *exported.insert(number)).expect("names");
+        let body = |number: usize| {
+            let code = &module.functions[number - module.imported].code;
+            let calls = code.iter().filter_map(super::Instruction::function).collect::<Vec<_>>();
+            (code.iter().map(|one| one.opcode).collect::<Vec<_>>(), calls)
+        };
+        // The exported one, one of the two that are the same, and the one that now only stops.
+        assert_eq!(module.functions.len(), 3);
+        let (opcodes, calls) = body(exported.expect("an export"));
+        assert_eq!(opcodes, [0x10, 0x10, 0x10, 0x0b]);
+        assert_eq!((calls[0], calls.len()), (calls[1], 3));
+        assert_eq!(body(calls[0]).0, [0x41, 0x1a, 0x0b]);
+        assert_eq!(body(calls[2]).0, [0x00, 0x0b]);
+    }
+
+    #[test]
+    fn the_same_module_is_tidied_the_same() {
+        let tidied = || {
+            let mut module = Module::read(&module()).expect("a module");
+            tidy(&mut module).expect("tidied");
+            module.around()
+        };
+        assert_eq!(tidied(), tidied());
+    }
+}
