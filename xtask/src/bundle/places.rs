@@ -10,7 +10,7 @@ use crate::shell::Outcome;
 /// The bytes of a place: where its file's name lies, the name's length, line and column, four bytes each.
 const PLACE: usize = 16;
 
-/// Writes zeros over those of the `unsaid` places, by address, that code and data no longer name, and over the files of
+/// Writes zeros over those of the `unsaid` places, by address, that code and data no longer name, and over the names of
 /// their files.
 pub(super) fn blank(module: &mut Module, unsaid: &HashSet<usize>) -> Outcome<()> {
     let named: HashSet<usize> =
@@ -100,7 +100,7 @@ mod tests {
 
     #[test]
     fn a_place_that_nobody_says_is_zeros() {
-        // Two places of one file at 20 and 36, whose name lies at 16; code files the second.
+        // Two places of one file at 20 and 36, whose name lies at 16; code names the second.
         let place = |line: u8| [16, 0, 0, 0, 4, 0, 0, 0, line, 0, 0, 0, 5, 0, 0, 0];
         let mut data = vec![1, 0, 0x41, 16, 0x0b, 36];
         data.extend(b"a.rs");
