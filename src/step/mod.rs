@@ -17,3 +17,6 @@ pub use course::Course;
 pub use divided::divided_step;
 pub use reserve::{Held, first_steps, least, least_among, short_of, steady_step};
 pub use run::*;
+
+#[cfg(test)]
+mod tests;
