@@ -325,3 +325,7 @@ pub fn usual_sides(project: &Project, advice: &Advice, catalog: &Catalog) -> Vec
     }
     found
 }
+
+#[cfg(test)]
+#[path = "tests/in_compare.rs"]
+mod tests;

@@ -411,3 +411,7 @@ fn divisors_below(n: u64) -> Vec<u64> {
     }
     found
 }
+
+#[cfg(test)]
+#[path = "tests/in_knobs.rs"]
+mod tests;

@@ -355,3 +355,7 @@ fn optimizer(project: &Project) -> String {
     };
     format!("{kind}{how}")
 }
+
+#[cfg(test)]
+#[path = "tests/in_measured.rs"]
+mod tests;

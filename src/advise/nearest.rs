@@ -201,3 +201,7 @@ pub fn address(source: &str) -> Option<String> {
         _ => base,
     })
 }
+
+#[cfg(test)]
+#[path = "tests/in_nearest.rs"]
+mod tests;

@@ -309,3 +309,7 @@ const fn step(cause: Cause) -> First {
         Cause::PagingFile => First::LargerPagingFile,
     }
 }
+
+#[cfg(test)]
+#[path = "tests/in_oom.rs"]
+mod tests;

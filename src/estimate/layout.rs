@@ -197,3 +197,7 @@ fn pipeline(project: &Project, way: Way, stage: u64, config: &mut StepConfig, sh
         Stage::First | Stage::Inner => (stages.saturating_sub(stage).clamp(1, micro_batches), 1),
     };
 }
+
+#[cfg(test)]
+#[path = "tests/in_layout.rs"]
+mod tests;

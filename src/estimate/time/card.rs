@@ -120,3 +120,7 @@ pub(super) fn traffic_rate(gpu: &Gpu) -> f64 {
         gpu.vendor == Vendor::Nvidia && gpu.compute_capability.is_some_and(|c| (8.85..9.0).contains(&c) || c >= 12.0);
     if large_cache { bandwidth / LARGE_CACHE_TRAFFIC } else { bandwidth }
 }
+
+#[cfg(test)]
+#[path = "../tests/in_card.rs"]
+mod tests;
