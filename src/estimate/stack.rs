@@ -424,3 +424,7 @@ pub fn resolved(config: &StepConfig) -> (Attention, LossKernel, OptimizerImpl) {
 pub const fn offloads_checkpoints(project: &Project) -> bool {
     matches!(project.checkpointing, Checkpointing::Offloaded)
 }
+
+#[cfg(test)]
+#[path = "tests/in_stack.rs"]
+mod tests;
