@@ -83,6 +83,28 @@ fn a_sentence_is_read() {
             "",
         ),
         ("How many H100s to pretrain a 7B model?", "have=h100-sxm model=qwen2.5-7b method=scratch", ""),
+        // Scales behind a space, numbers in front of their word, machines of several cards, a second card.
+        (
+            "预算 5 万，公司想微调 32B 的 Qwen，数据两万条，训练 3 个 epoch，上下文 8k",
+            "budget=50000 model=qwen2.5-32b samples=20000 epochs=3 seq=8192",
+            "",
+        ),
+        ("3k 预算，SDXL 的 LoRA，20k images", "budget=3000 model=sdxl method=lora samples=20000", ""),
+        (
+            "我有两台机器，每台 8 张 A100 80G，微调 70B，5 万条数据",
+            "have=a100-sxm-80gb count=16 model=llama-3.1-70b samples=50000",
+            "",
+        ),
+        ("我现在用的是 tesla p100 和一张 1080ti 混插", "have=p100-pcie-16gb", "1080ti"),
+        ("A卡 6700xt 跑 sd1.5 lora", "have=rx-6700-xt model=sd1.5 method=lora", ""),
+        ("秋叶 lora 训练 3070 8g 二次元 30 张图", "have=rtx-3070 preset=gongbi-lora-sdxl method=lora samples=30", ""),
+        (
+            "用 yolov8n 训练 1280 分辨率的图，2080ti 22g，batch 16，300 轮",
+            "have=rtx-2080-ti-22gb-mod model=yolov8n side=1280 batch=16 epochs=300",
+            "",
+        ),
+        ("双路 3090 微调 qwen2.5-14b qlora，一批新数据", "have=rtx-3090 count=2 model=qwen2.5-14b method=qlora", ""),
+        ("预算五千块，想做 nnU-Net，没有显卡", "budget=5000 have=none", ""),
         ("十万条对话，双卡 3090，全量微调 7B", "have=rtx-3090 count=2 model=qwen2.5-7b method=full samples=100000", ""),
     ] {
         let reading = read(text, Hints::pasted(&catalog));

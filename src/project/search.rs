@@ -17,10 +17,11 @@ const CALLED: &[(&str, &str)] = &[
     ("mnist|手写数字|手写体|digits", "mnist"),
     ("猫狗|猫和狗|cats and dogs|cat and dog|cat vs dog|cat-vs-dog", "cat-dog cat-dog-scratch"),
     (
-        "工笔|画风|画画|绘画|插画|国画|水墨|ai绘画|painting|drawing|art style",
+        "工笔|画风|二次元|秋叶|丹炉|画画|绘画|插画|国画|水墨|ai绘画|painting|drawing|art style",
         "gongbi-lora-sdxl gongbi-lora-sd15 gongbi-lora-flux",
     ),
     ("冷笑话|讲笑话|笑话|聊天|对话模型|chatbot|chat model|jokes", "joke-chat-qlora joke-chat-lora joke-chat-chatglm"),
+    ("nnu-net|nnunet", "nnunet-3d"),
     ("医学影像|医学图像|医疗影像|核磁|ct|mri|medical", "unet-medical nnunet-3d"),
     ("抠图|抠像|matting|cutout", "sam-ft unet-medical"),
     ("目标检测|物体检测|object detection", "yolo-custom"),

@@ -29,6 +29,7 @@ const NUMBERS: &[(&str, Field)] = &[
     ("批", Field::MicroBatch),
     ("分辨率", Field::ImageSide),
     ("resolution", Field::ImageSide),
+    ("上下文", Field::Sequence),
     ("rank", Field::LoraRank),
     ("预算", Field::BudgetLimit),
     ("budget", Field::BudgetLimit),
@@ -85,8 +86,16 @@ const SAMPLES: &[&str] = &[
     "examples",
     "rows",
 ];
+const EPOCHS: &[&str] = &["轮", "遍", "epoch", "个epoch", "个 epoch"];
 const HOURS: &[&str] = &["小时", "个小时", "hours"];
 const CLIP_SECONDS: f64 = 30.0;
+
+/// What says that a count is that of one machine.
+const EACH: &[&str] = &["每台", "每机", "每个节点", "each", "per node", "per machine"];
+const MACHINES: &[&str] = &["台", "个节点", "machines", "nodes", "servers"];
+
+/// Most signs between a word and its number.
+const GAP: usize = 10;
 
 /// What names of cards begin with, where they do not begin with their number.
 const BRANDS: &[&str] = &["gpu", "nvidia", "geforce", "rtx", "gtx", "rx ", "tesla", "ascend", "昇腾"];
@@ -142,7 +151,8 @@ pub fn read(text: &Text, hints: Hints<'_>, reading: &mut Reading) {
     }
     project(small, hints, reading);
     let sized = size(&words, hints, reading);
-    unknown.retain(|word| Some(*word) != sized);
+    unknown
+        .retain(|word| Some(*word) != sized && !reading.found.iter().any(|f| f.from.text.eq_ignore_ascii_case(word)));
     if reading.found.is_empty() {
         return;
     }
@@ -152,22 +162,38 @@ pub fn read(text: &Text, hints: Hints<'_>, reading: &mut Reading) {
         }
     }
     for (word, field) in NUMBERS {
-        let behind = small.find(word).and_then(|at| small.get(at + word.len()..)).unwrap_or_default();
-        let until = |c: char| matches!(c, ',' | '，' | '。' | ';' | '；');
-        // Money is told in words as well.
-        let part = |c: char| if *field == Field::BudgetLimit { is_number(c) } else { c.is_ascii_digit() };
-        let behind = behind.trim_start_matches(|c: char| !part(c) && !until(c));
-        let digits: String = behind.chars().take_while(|c| part(*c)).collect();
-        if let Some(number) = amount(&digits).filter(|n| *n >= 1.0 && *n < 1e7) {
-            reading.add(*field, decimal::short(number), Basis::Implied, from(&digits));
-            unknown.retain(|word| *word != digits);
+        let Some((before, behind)) = small.split_once(word) else { continue };
+        // Behind the word, or right in front of it: `预算 5 万`, `3k 预算`.
+        let near: String =
+            behind.chars().take(GAP).take_while(|c| !matches!(c, ',' | '，' | '。' | ';' | '；')).collect();
+        let at = behind.find(is_number).filter(|at| *at < near.len());
+        let before = before.trim_end_matches([' ', '的']);
+        let last = || before.rfind(|c| !(is_number(c) || c == 'k')).map_or(0, |at| at + 1);
+        let behind = match at {
+            Some(at) => behind.get(at..),
+            None => (0..=3).find_map(|more| before.get(last() + more..)),
+        }
+        .unwrap_or_default();
+        let digits = behind.get(..number_end(behind)).unwrap_or_default();
+        let kilo = behind.get(digits.len()..).unwrap_or_default().strip_prefix('k');
+        let kilo = kilo.is_some_and(|rest| !rest.starts_with(|c: char| c.is_ascii_alphanumeric()));
+        let times = if kilo { if *field == Field::Sequence { 1024.0 } else { 1000.0 } } else { 1.0 };
+        if let Some(number) = amount(digits).map(|n| n * times).filter(|n| *n >= 1.0 && *n < 1e9) {
+            reading.add(*field, decimal::short(number), Basis::Implied, from(digits));
+            unknown.retain(|word| bare(word) != bare(digits));
         }
     }
+    let mut machines = 1.0;
     for (number, untrimmed) in counted(small) {
         let Some(value) = amount(number) else { continue };
         let rest = untrimmed.trim_start_matches([' ', '多', '来', '余', '几']);
+        let thousands = untrimmed
+            .strip_prefix('k')
+            .map(str::trim_start)
+            .filter(|rest| SAMPLES.iter().any(|word| rest.starts_with(word)));
+        let (value, rest) = thousands.map_or((value, rest), |rest| (value * 1000.0, rest));
         let is = |words: &[&'static str]| words.iter().find(|word| rest.starts_with(**word)).copied();
-        let behind = rest.trim_start_matches(['张', '块', '片', '×', 'x', '*', ' ']);
+        let behind = rest.trim_start_matches(['张', '块', '片', '路', '×', 'x', '*', ' ']);
         let a_card = behind.starts_with("卡")
             || behind.starts_with("显卡")
             || BRANDS.iter().any(|brand| behind.starts_with(brand))
@@ -178,7 +204,17 @@ pub fn read(text: &Text, hints: Hints<'_>, reading: &mut Reading) {
                 (Field::Count, value, "")
             } else if let Some((times, word)) = context(rest).filter(|(times, _)| value * times <= 1_048_576.0) {
                 (Field::Sequence, value * times, word)
+            } else if is(MACHINES).is_some() {
+                machines = value;
+                continue;
+            } else if let Some(word) = is(EPOCHS) {
+                (Field::Epochs, value, word)
             } else if let Some(word) = is(SAMPLES) {
+                // Another card than the one that was read: `和一张 1080ti`.
+                let next: String = behind.chars().take_while(char::is_ascii_alphanumeric).collect();
+                if next.len() > 1 && card(&next, hints, &mut left).is_some() {
+                    continue;
+                }
                 (Field::Samples, value, word)
             } else if let Some(word) = is(HOURS).filter(|_| heard(reading, hints)) {
                 (Field::Samples, (value * 3600.0 / CLIP_SECONDS).round(), word)
@@ -191,7 +227,15 @@ pub fn read(text: &Text, hints: Hints<'_>, reading: &mut Reading) {
             counts = true;
         }
         reading.add(field, decimal::short(value), Basis::Implied, from(&format!("{number} {word}")));
-        unknown.retain(|word| word.trim_end_matches(['x', 'X', 'k', 'K']) != number);
+        unknown.retain(|word| bare(word) != bare(number));
+    }
+    if counts
+        && (2.0..=512.0).contains(&machines)
+        && EACH.iter().any(|word| small.contains(word))
+        && let Some(found) = reading.found.iter_mut().find(|found| found.key == "count")
+        && let Some(count) = decimal::read(&found.value)
+    {
+        found.value = decimal::short(count * machines);
     }
     // What is said of the card's memory belongs to its name.
     let card = reading.value(Field::Gpu).unwrap_or_default().to_owned();
@@ -214,6 +258,22 @@ fn context(rest: &str) -> Option<(f64, &'static str)> {
     let (times, rest) = rest.strip_prefix('k').map_or((1.0, rest), |rest| (1024.0, rest));
     let word = ["context", "ctx", "上下文", "tokens"].into_iter().find(|word| rest.trim_start().starts_with(word))?;
     Some((times, word))
+}
+
+/// A number without what stands behind its digits.
+fn bare(number: &str) -> &str {
+    number.trim_end_matches(['x', 'X', 'k', 'K', 'w', 'W']).trim_end_matches(|c: char| !c.is_ascii()).trim_end()
+}
+
+/// Where the number that a text begins with ends; `5 万` is one.
+fn number_end(text: &str) -> usize {
+    let end = text.find(|c: char| !is_number(c)).unwrap_or(text.len());
+    let behind = text.get(end..).unwrap_or_default().trim_start_matches(' ');
+    let scale = behind.chars().next().filter(|c| end > 0 && "百千万亿w".contains(*c));
+    let joined = scale.is_none_or(|c| {
+        c == 'w' && behind.get(1..).is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_alphanumeric()))
+    });
+    if joined { end } else { text.len() - behind.len() + scale.map_or(0, char::len_utf8) }
 }
 
 fn is_number(sign: char) -> bool {
@@ -239,7 +299,7 @@ fn counted(small: &str) -> Vec<(&str, &str)> {
         let word = ["two", "dual", "four", "eight"]
             .into_iter()
             .find(|word| !before.is_ascii_alphanumeric() && rest.starts_with(*word));
-        let end = word.map_or_else(|| rest.find(|c: char| !is_number(c)).unwrap_or(rest.len()), str::len);
+        let end = word.map_or_else(|| number_end(rest), str::len);
         let Some((number, behind)) = rest.split_at_checked(end).filter(|(number, _)| !number.is_empty()) else {
             before = sign;
             rest = rest.get(sign.len_utf8()..).unwrap_or_default();
@@ -318,7 +378,7 @@ fn named(
         }
         let begins = name.get(..3).unwrap_or_default().to_ascii_lowercase();
         let likely = || hints.catalog.models.iter().any(|m| m.id.starts_with(&begins));
-        if no_model && (name.len() > 4 || bare) && begins.bytes().all(|b| b.is_ascii_alphabetic()) && likely() {
+        if no_model && (name.len() > 4 || bare) && begins.starts_with(|c: char| c.is_ascii_alphabetic()) && likely() {
             *left = left.saturating_sub(1);
             // `FLUX` is one of several, and most people mean the first.
             let sized = words.get(1).filter(|_| many == 2).is_some_and(|word| is_size(word));

@@ -29,6 +29,10 @@ pub(super) fn read(text: &Text, hints: Hints<'_>, reading: &mut Reading) -> bool
         return false;
     }
     // Flags and assignments are a script's.
+    // So is a sentence a sentence's.
+    if whole.contains([',', '，', '。']) || whole.contains("微调") || whole.contains("训练") {
+        return false;
+    }
     if whole.contains("--") || whole.contains('=') || whole.contains('(') {
         return false;
     }
