@@ -150,3 +150,79 @@ fn sampling_is_never_forgotten() {
         assert!(said.to_lowercase().contains("sampling"), "{gpu}: {said}");
     }
 }
+
+/// Somebody whose own card takes days is told of the place that takes hours; nobody whose run is short is.
+#[test]
+fn who_waits_for_days_is_told_of_hours() {
+    let catalog = Catalog::bundled();
+    let said = |preset: &str, gpu: &str| {
+        let mut project = Project::from_preset(catalog.preset(preset).unwrap(), &catalog);
+        project.hardware.gpu = gpu.to_owned();
+        let advice = advise(&project, &catalog);
+        answer(Lang::En, &project, &advice, &catalog).next.sentence
+    };
+    for (preset, gpu) in [("llm-7b-lora", "m40-24gb"), ("llm-7b-full", "rtx-4060-laptop"), ("gongbi-lora-flux", "p40")]
+    {
+        let sentence = said(preset, gpu);
+        assert!(sentence.contains("have it sooner"), "{preset} on {gpu}: {sentence}");
+    }
+    for (preset, gpu) in [("joke-chat-qlora", "rtx-4060"), ("llm-7b-lora", "rtx-4090"), ("cat-dog", "rtx-3060-12gb")] {
+        let sentence = said(preset, gpu);
+        assert!(!sentence.contains("have it sooner"), "{preset} on {gpu}: {sentence}");
+    }
+    // Old cards have two things in their way, and are told of both.
+    let sentence = said("gongbi-lora-sdxl", "m40-24gb");
+    assert!(sentence.contains("fp16") && sentence.contains("PyTorch"), "{sentence}");
+    // fp16 that makes nonsense comes first.
+    let sentence = said("cat-dog", "gtx-1660-super");
+    assert!(sentence.contains("fp32") && sentence.contains("NaN"), "{sentence}");
+}
+
+/// More cards are offered with the option that divides the model, and never a machine of eight game cards.
+#[test]
+fn more_cards_come_with_their_division() {
+    let catalog = Catalog::bundled();
+    let mut offered = 0;
+    for (preset, gpu) in [
+        ("joke-chat-qlora", "gtx-1060-6gb"),
+        ("llm-7b-lora", "arc-a770-16gb"),
+        ("joke-chat-qlora", "rtx-4060"),
+        ("llm-7b-lora", "m40-24gb"),
+    ] {
+        let mut project = Project::from_preset(catalog.preset(preset).unwrap(), &catalog);
+        project.hardware.gpu = gpu.to_owned();
+        for fix in advise(&project, &catalog).unwrap().fixes {
+            if let FixKind::MoreCards { count } = fix.kind {
+                offered += 1;
+                assert!(gpu != "gtx-1060-6gb" && count <= 4, "{gpu} × {count}");
+                let option = enough_gpu::advise::option(fix.kind, &fix.project).unwrap();
+                assert!(option.contains("deepspeed"), "{option}");
+            }
+        }
+    }
+    assert!(offered > 1);
+}
+
+/// The card of today is never said to be too small and then the one to take.
+#[test]
+fn what_grows_does_not_contradict_itself() {
+    let catalog = Catalog::bundled();
+    let mut seen = 0;
+    for (preset, gpu, count) in
+        [("grpo", "rtx-4090", 1), ("llm-70b-full", "h20", 16), ("voice-gptsovits", "rtx-4060", 1)]
+    {
+        let mut project = Project::from_preset(catalog.preset(preset).unwrap(), &catalog);
+        (project.hardware.gpu, project.hardware.count) = (gpu.to_owned(), count);
+        for times in [2, 10] {
+            let growth = enough_gpu::advise::growth(&project, times, &catalog).unwrap();
+            let said = text::growth(Lang::En, &growth, &catalog);
+            assert!(!said.contains("(your own)"), "{said}");
+            seen += usize::from(said.contains("With settings changed"));
+        }
+    }
+    assert!(seen > 0);
+    let mut tabular = Project::from_preset(catalog.preset("tabular").unwrap(), &catalog);
+    tabular.hardware.gpu = "k80".to_owned();
+    let growth = enough_gpu::advise::growth(&tabular, 10, &catalog).unwrap();
+    assert!(!growth.batch && growth.still_fits.is_none());
+}

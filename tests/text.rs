@@ -174,6 +174,7 @@ fn fixed_words_are_in_both_languages() {
     }
     for warning in [
         CardWarning::NoBf16,
+        CardWarning::HalfBreaks,
         CardWarning::NoMatrixUnits,
         CardWarning::NoFlashAttention,
         CardWarning::Dropped,

@@ -8,7 +8,7 @@ use super::verdict::verdict;
 use super::warnings::{bar, warnings};
 use super::ways::card_plans;
 use super::{Advice, CardBar, CardChoice, CardWarning, Pick, advise, settled_on};
-use crate::catalog::{Architecture, Catalog, Domain, Gpu, GpuFamily, Model};
+use crate::catalog::{Architecture, Catalog, Domain, Gpu, GpuFamily, Model, is_boosting};
 use crate::project::{Project, Sharding};
 use crate::units::{Bytes, Money};
 use std::mem::discriminant;
@@ -121,6 +121,8 @@ pub struct Growth {
     pub times: u32,
     /// Id of the larger model that stands for it; `None` where only data and batch grow.
     pub model: Option<&'static str>,
+    /// The batch grows with the data.
+    pub batch: bool,
     /// What it then needs on each card.
     pub need: Bytes,
     /// The card of today still holds it; `None` where there is none.
@@ -145,6 +147,7 @@ pub fn growth(project: &Project, times: u32, catalog: &Catalog) -> Option<Growth
     let larger = catalog.model(&project.model).and_then(|m| larger(m, factor as f64, catalog));
     match larger {
         Some(model) => grown.model = model.id.to_string(),
+        None if is_boosting(&project.model) => {}
         None => grown.micro_batch = grown.micro_batch.saturating_mul(factor).min(1_000_000),
     }
     let advice = advise(&grown, catalog).ok()?;
@@ -162,7 +165,8 @@ pub fn growth(project: &Project, times: u32, catalog: &Catalog) -> Option<Growth
         count: grown.hardware.count.max(1),
         way: settled.map(|(settled, _)| settled.hardware.sharding).filter(|_| grown.hardware.count > 1),
         own: own.filter(|_| there.is_some()),
-        still_fits: there.map(|_| advice.verdict.is_good()),
+        batch: grown.micro_batch > project.micro_batch,
+        still_fits: there.filter(|gpu| bar(&grown, gpu).is_none()).map(|_| advice.verdict.is_good()),
         fits_today: there.is_some_and(|gpu| {
             let settled = settled_on(&Estimates::of(catalog), project, gpu);
             settled.is_some_and(|(_, memory)| verdict(&memory, gpu.usable).is_good())

@@ -292,6 +292,8 @@ pub enum Restriction {
 pub enum CardWarning {
     /// No bf16 matrix units (Volta, Turing, older): use fp16.
     NoBf16,
+    /// fp16 gives NaN often enough (GTX 16): use fp32.
+    HalfBreaks,
     /// No matrix units at all: 16 bit saves memory but little time.
     NoMatrixUnits,
     /// No `FlashAttention` before Ampere.

@@ -6,6 +6,7 @@ use super::knobs::{Course, Knob, LEVELS, apply, knobs, risk};
 use super::search::{largest, mildest};
 use super::smaller::siblings;
 use super::subject::Subject;
+use super::warnings::is_dropped;
 use super::{FitPlan, Fix, FixKind, QualityRisk};
 use crate::catalog::{Catalog, Domain, Gpu, GpuFamily};
 use crate::project::Project;
@@ -150,7 +151,15 @@ impl<'a> Bench<'a> {
     fn more_cards(&self, project: &Project) -> Option<Knob> {
         // Where every card holds a full copy, more of them save nothing on each.
         let several = !matches!(self.gpu.family, GpuFamily::Laptop | GpuFamily::Apple) && divides(project);
-        let counts = [2, 4, 8].into_iter().filter(|c| *c > project.hardware.count.max(1));
+        // Nobody builds a machine of eight game cards, or buys more of one that PyTorch has left behind.
+        let desk = self.gpu.family == GpuFamily::Consumer;
+        let rented = || self.catalog.offers.iter().any(|offer| offer.gpu == self.gpu.id);
+        let most = match desk {
+            true if is_dropped(self.gpu) => 0,
+            true if !rented() => 4,
+            _ => 8,
+        };
+        let counts = [2, 4, 8].into_iter().filter(|c| *c > project.hardware.count.max(1) && *c <= most);
         let settings: Vec<FixKind> = counts.map(|count| FixKind::MoreCards { count }).collect();
         (several && !settings.is_empty()).then(|| Knob::new(LEVELS + 1, settings, project, self.subject))
     }

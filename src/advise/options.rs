@@ -7,7 +7,12 @@ use crate::project::{Framework, Project};
 /// has none, or does it by itself.
 pub fn option(kind: FixKind, after: &Project) -> Option<String> {
     let (_, options) = OPTIONS.iter().find(|(framework, _)| *framework == after.framework)?;
-    let (_, template) = options.iter().find(|(knob, _)| *knob == knob_of(kind))?;
+    let find = |wanted: Knob| options.iter().find(|(knob, _)| *knob == wanted).map(|(_, template)| *template);
+    let mut template = find(knob_of(kind))?.to_owned();
+    // Whole copies on each card would save nothing.
+    if let Some(shard) = find(Knob::Shard).filter(|_| matches!(kind, FixKind::MoreCards { .. })) {
+        template = format!("{template}, {shard}");
+    }
     Some(
         template
             .replace("{batch}", &after.micro_batch.to_string())

@@ -59,13 +59,22 @@ pub(super) fn runs_triton(gpu: &Gpu) -> bool {
     }
 }
 
-/// The precision to take where the project is set to bf16 and the card has no units for it. Turing without matrix units
-/// makes nonsense of fp16 often enough (the notes of its rows).
+/// Turing without matrix units makes nonsense of fp16 often enough (the notes of its rows).
+fn breaks_in_half(gpu: &Gpu) -> bool {
+    gpu.rates.fp16.is_none() && gpu.compute_capability.is_some_and(|c| c >= OLDEST_CURRENT)
+}
+
+/// The precision to take where the project is set to bf16 and the card has no units for it.
 pub fn without_bf16(project: &Project, gpu: &Gpu) -> Option<Precision> {
     let bf16 = matches!(project.precision, Precision::AmpBf16 | Precision::PureBf16 | Precision::MasterBf16);
-    let no_units = gpu.rates.fp16.is_none() && gpu.compute_capability.is_some_and(|c| c >= OLDEST_CURRENT);
-    let instead = if no_units { Precision::Fp32 } else { Precision::AmpFp16 };
+    let instead = if breaks_in_half(gpu) { Precision::Fp32 } else { Precision::AmpFp16 };
     (bf16 && gpu.rates.bf16.is_none()).then_some(instead)
+}
+
+/// Whether current `PyTorch` no longer runs on it.
+pub(super) fn is_dropped(gpu: &Gpu) -> bool {
+    let old = gpu.compute_capability.is_some_and(|c| c < OLDEST_CURRENT);
+    old || gpu.support_note.to_ascii_lowercase().contains("dropped")
 }
 
 /// Whether Windows would hide that a training does not fit: NVIDIA's driver for game cards falls back to system memory
@@ -87,13 +96,11 @@ pub fn warnings(project: &Project, gpu: &Gpu, count: u32, time: Option<&TimeEsti
     let rocm = matches!(gpu.vendor, Vendor::Amd | Vendor::Hygon);
     [
         ((units || nvidia) && without_bf16(project, gpu).is_some(), CardWarning::NoBf16),
+        (breaks_in_half(gpu) && half, CardWarning::HalfBreaks),
         (!units && half, CardWarning::NoMatrixUnits),
         (nvidia && !has_flash(gpu), CardWarning::NoFlashAttention),
         // ROCm's list moves on too.
-        (
-            gpu.compute_capability.is_some_and(|c| c < OLDEST_CURRENT) || note.to_ascii_lowercase().contains("dropped"),
-            CardWarning::Dropped,
-        ),
+        (is_dropped(gpu), CardWarning::Dropped),
         (gpu.compute_capability.is_some_and(|c| c >= 10.0), CardWarning::NeedsNewPyTorch),
         (rocm, CardWarning::Rocm),
         (note.contains("HSA_OVERRIDE_GFX_VERSION"), CardWarning::RocmOverride),

@@ -102,7 +102,7 @@ fn judged(lang: Lang, project: &Project, advice: &Advice, catalog: &Catalog) -> 
             let beside = super::names::between(lang, &name);
             let why = match bar {
                 CardBar::NoPyTorch => {
-                    say!(lang, "PyTorch 不支持 {name}。", "PyTorch does not run on {name}.")
+                    say!(lang, "PyTorch 的安装包不支持 {name}。", "PyTorch's packages do not support {name}.")
                 }
                 CardBar::LibraryNeedsBf16 => say!(
                     lang,

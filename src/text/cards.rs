@@ -12,6 +12,7 @@ use crate::units::Money;
 pub const fn warning(warning: CardWarning) -> Message {
     match warning {
         CardWarning::NoBf16 => both!("不支持 bf16", "No bf16"),
+        CardWarning::HalfBreaks => both!("fp16 常算坏", "fp16 often goes wrong"),
         CardWarning::NoMatrixUnits => both!("没有矩阵单元", "No matrix units"),
         CardWarning::NoFlashAttention => both!("用不了 FlashAttention", "No FlashAttention"),
         CardWarning::Dropped => both!("新版 PyTorch 不再支持", "Dropped by current PyTorch"),
@@ -35,8 +36,12 @@ pub const fn warning(warning: CardWarning) -> Message {
 pub const fn warning_detail(warning: CardWarning) -> Message {
     match warning {
         CardWarning::NoBf16 => both!(
-            "把精度换成混合精度 fp16，损失缩放由框架自动处理；16 系用 fp16 常算坏，换成 fp32。",
-            "Use mixed fp16 instead; the library takes care of loss scaling. The 16 series often gets fp16 wrong: use fp32 there."
+            "把精度换成混合精度 fp16，损失缩放由框架自动处理。",
+            "Use mixed fp16 instead; the library takes care of loss scaling."
+        ),
+        CardWarning::HalfBreaks => both!(
+            "16 系的卡用 fp16，损失常常变成非数：换成单精度 fp32。",
+            "On the GTX 16 series the loss often turns into NaN: use fp32."
         ),
         CardWarning::NoMatrixUnits => {
             both!("用 16 位能省显存，但快不了多少。", "16 bit saves memory there, but little time.")
@@ -46,8 +51,8 @@ pub const fn warning_detail(warning: CardWarning) -> Message {
             "Before Ampere, PyTorch falls back to its memory-efficient kernel; long sequences cost more."
         ),
         CardWarning::Dropped => both!(
-            "要装旧版 PyTorch 和旧版 CUDA，新模型的代码可能跑不起来。",
-            "It takes an older PyTorch and CUDA, with which newer models may not run."
+            "要装旧版 PyTorch（配旧版 CUDA 或 ROCm），新模型的代码可能跑不起来。",
+            "It takes an older PyTorch (with an older CUDA or ROCm), with which newer models may not run."
         ),
         CardWarning::NeedsNewPyTorch => both!(
             "这一代卡太新，装最近的 PyTorch（CUDA 12.8 以上）再跑。",

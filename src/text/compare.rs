@@ -24,7 +24,7 @@ fn against(lang: Lang, name: &str, reason: &Against, catalog: &Catalog) -> Strin
     };
     match reason {
         Against::CannotRun(CardBar::NoPyTorch) => {
-            say!(lang, "PyTorch 不支持 {name}。", "PyTorch does not run on {name}.")
+            say!(lang, "PyTorch 的安装包不支持 {name}。", "PyTorch's packages do not support {name}.")
         }
         Against::CannotRun(CardBar::LibraryNeedsBf16) => {
             say!(lang, "没有 bf16，torchtune 用不了。", "It has no bf16, and torchtune takes no fp16.")
@@ -136,6 +136,9 @@ pub fn growth(lang: Lang, growth: &Growth, catalog: &Catalog) -> String {
                 "At {times} times the size ({times} times the data, and {name} with {size} parameters)"
             )
         }
+        None if !growth.batch => {
+            say!(lang, "大 {times} 倍（数据 {times} 倍）", "At {times} times the size ({times} times the data)")
+        }
         None => say!(
             lang,
             "大 {times} 倍（数据和批大小都是 {times} 倍）",
@@ -145,7 +148,7 @@ pub fn growth(lang: Lang, growth: &Growth, catalog: &Catalog) -> String {
     let still = match growth.still_fits {
         Some(true) => both!("，手头的卡还装得下", "; the card of today still holds it"),
         Some(false) if !growth.fits_today => both!("，手头的卡更装不下", "; the card of today holds neither"),
-        Some(false) => both!("，手头的卡装不下了", "; the card of today no longer holds it"),
+        Some(false) => both!("，手头的卡照这样装不下", "; as it is, the card of today does not hold it"),
         None => both!("", ""),
     }
     .text(lang);
@@ -167,6 +170,14 @@ pub fn growth(lang: Lang, growth: &Growth, catalog: &Catalog) -> String {
                 lang,
                 "想快些，用 {card}（{way}），{cost}，{wait}。",
                 " To have it sooner take {card} ({way}): {cost}, {wait}."
+            );
+        }
+        // The card of today, which holds it once it is changed.
+        if plan.way == Way::Own {
+            return say!(
+                lang,
+                "改一改设置，还能用自己的：{cost}，{wait}。",
+                " With settings changed your own will do: {cost}, {wait}."
             );
         }
         say!(lang, "那时用 {card}（{way}），{cost}，{wait}。", " Then take {card} ({way}): {cost}, {wait}.")
@@ -206,7 +217,8 @@ pub fn side_lines(lang: Lang, sides: &[Side], catalog: &Catalog) -> Vec<Line> {
         cells: gpus.iter().map(|(side, gpu)| cell(side, gpu)).collect(),
     };
     let none = || "–".to_string();
-    let tflops = |rate: Option<f64>| rate.map_or_else(none, |r| format!("{} TFLOPS", significant(r)));
+    let grouped = |r: f64| if r < 1000.0 { significant(r) } else { whole(r) };
+    let tflops = |rate: Option<f64>| rate.map_or_else(none, |r| format!("{} TFLOPS", grouped(r)));
     let lines = vec![
         line(both!("装得下吗", "Does it fit?"), &|s, _| match &s.choice {
             Some(c) if c.fits => {
@@ -240,7 +252,7 @@ pub fn side_lines(lang: Lang, sides: &[Side], catalog: &Catalog) -> Vec<Line> {
         line(both!("显存", "Memory"), &|_, g| format!("{} GB {}", whole(g.memory.gib()), g.memory_type)),
         line(both!("显存带宽", "Bandwidth"), &|_, g| format!("{} GB/s", plain(g.bandwidth_gb_s.round()))),
         line(both!("bf16", "bf16"), &|_, g| {
-            g.rates.bf16.map_or_else(|| say!(lang, "不支持", "none"), |r| format!("{} TFLOPS", significant(r)))
+            g.rates.bf16.map_or_else(|| say!(lang, "不支持", "none"), |r| format!("{} TFLOPS", grouped(r)))
         }),
         line(both!("fp16", "fp16"), &|_, g| tflops(g.rates.fp16)),
         line(both!("fp32", "fp32"), &|_, g| tflops(g.rates.fp32)),
@@ -264,7 +276,7 @@ pub fn side_lines(lang: Lang, sides: &[Side], catalog: &Catalog) -> Vec<Line> {
             g.tdp_w.map_or_else(none, |w| format!("{} W", plain(w.round())))
         }),
         line(both!("训练时整机插座功耗", "From the wall, training"), &|s, _| {
-            s.wall_w.map_or_else(none, |w| format!("{} W", significant(w)))
+            s.wall_w.map_or_else(none, |w| format!("{} W", plain(w.round())))
         }),
         line(both!("散热", "Cooling"), &|s, _| cooling(s.cooling).text(lang).to_string()),
         line(both!("7×24 小时", "Around the clock"), &|s, g| clock(s, g).text(lang).to_string()),

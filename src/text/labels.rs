@@ -124,6 +124,7 @@ messages! {
     MONEY = "买、租，还是免费？", "Buy, rent, or free?";
     MONEY_NOTE = "所有的卡、张数、来路都比过一遍：自己的、免费的、租的、买的。",
         "Every card, number and way was weighed: your own, free, rented, bought.";
+    SAMPLING = "时间都只算更新参数，采样没算，往往要久好几倍；钱也一样。", " All times are for the updates alone: sampling is not counted and often takes several times as long. So does the money.";
     FRONT = "时间和花费", "Time against money";
     FRONT_NOTE = "每个点是一种办法；线上的，谁也不比它又快又省。", "Each dot is a way to do it; none beats those on the line in both.";
     AXIS_COST = "花费", "Cost";

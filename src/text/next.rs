@@ -5,7 +5,7 @@ use super::numbers::{about_hours, hours, money};
 use super::speed::{faster, fully, sooner};
 use super::{Lang, partial, say};
 use crate::advise::{
-    Advice, CardChoice, CardWarning, FixKind, FreeChoice, Pick, Verdict, Way, over_data, without_bf16,
+    Advice, CardChoice, CardWarning, FixKind, FreeChoice, Pick, Plan, Verdict, Way, over_data, without_bf16,
 };
 use crate::catalog::Catalog;
 use crate::project::{Objective, Precision, Project};
@@ -57,6 +57,43 @@ impl Next {
 /// What to do first.
 pub fn next(lang: Lang, project: &Project, advice: &Advice, catalog: &Catalog) -> Next {
     let fp16_first = advice.warnings.contains(&CardWarning::NoBf16);
+    let next = step(lang, project, advice, catalog, fp16_first);
+    // Where the time is told in part, or another card is named already, no time is weighed.
+    let weighed =
+        project.objective != Objective::Sampled && (advice.verdict.is_good() || next.action == Action::MakeItFit);
+    let run = advice.time.map_or(0.0, |t| t.run.hours());
+    let named = advice.verdict.is_good() && run > LONG_HOURS;
+    match not_here(lang, advice, catalog).filter(|_| weighed && !named) {
+        Some(other) => Next { sentence: next.sentence + &other, ..next },
+        None => next,
+    }
+}
+
+/// Above this, waiting is the problem and not the memory.
+const LONG_HOURS: f64 = 24.0 * 7.0;
+
+/// Another place, for somebody whose own card takes days where it takes hours.
+fn not_here(lang: Lang, advice: &Advice, catalog: &Catalog) -> Option<String> {
+    /// Nobody minds a night.
+    const A_NIGHT: f64 = 12.0;
+    /// So many times as soon is worth moving for (judgement).
+    const SOONER: f64 = 4.0;
+    let plans = &advice.plans;
+    let picks = || plans.picks.iter().map(|(_, plan)| plan);
+    let own = picks().chain(plans.at_home.iter().map(|own| &own.plan)).find(|plan| plan.way == Way::Own)?;
+    let soon =
+        |plan: &&Plan| matches!(plan.way, Way::Rent | Way::Free) && !plan.abroad && plan.wait * SOONER <= own.wait;
+    let other = picks().chain(plans.rentals.iter().map(|(_, plan)| plan)).find(soon).filter(|_| own.wait > A_NIGHT)?;
+    let (doing, cost) = (super::money::plan_doing(lang, other, catalog), super::plan_cost(lang, other));
+    let (here, there) = (hours(lang, own.wait), about_hours(lang, other.wait));
+    Some(say!(
+        lang,
+        "自己的卡要跑 {here}；不想等，就{doing}：{cost}，{there}出结果。",
+        " Your own takes {here}; to have it sooner, {doing}: {cost}, {there}."
+    ))
+}
+
+fn step(lang: Lang, project: &Project, advice: &Advice, catalog: &Catalog, fp16_first: bool) -> Next {
     match advice.verdict {
         // Whatever the step is on, it has to make sense first.
         Verdict::NoGpuNeeded { .. } | Verdict::Fits { .. } if over_data(project).is_some() && !fp16_first => {
@@ -125,11 +162,16 @@ fn software(lang: Lang, advice: &Advice) -> Option<String> {
 fn fits(lang: Lang, project: &Project, advice: &Advice, catalog: &Catalog) -> Next {
     /// Below this, a run is over before all that is around it.
     const SHORT_HOURS: f64 = 0.17;
-    /// Above this, waiting is the problem and not the memory.
-    const LONG_HOURS: f64 = 24.0 * 7.0;
     let run = advice.time.map(|t| t.run.hours());
     if advice.warnings.contains(&CardWarning::NoBf16) {
-        return other_precision(lang, project, run, catalog);
+        return other_precision(lang, project, run, advice, catalog);
+    }
+    if advice.warnings.contains(&CardWarning::HalfBreaks) {
+        return Next::say(say!(
+            lang,
+            "先把精度换成 fp32：这张卡用 fp16，损失常常变成非数。换好再看显存够不够。",
+            "First change the precision to fp32: with fp16 the loss often turns into NaN on this card. Then see whether it still fits."
+        ));
     }
     if let Some(bars) = software(lang, advice) {
         return Next::say(match run.map(|h| about_hours(lang, h)) {
@@ -185,19 +227,24 @@ fn fits(lang: Lang, project: &Project, advice: &Advice, catalog: &Catalog) -> Ne
 
 /// A card without bf16 takes the same run in fp16, or in fp32 where fp16 is no use; whoever held everything in bf16 needs
 /// more there.
-fn other_precision(lang: Lang, project: &Project, run: Option<f64>, catalog: &Catalog) -> Next {
+fn other_precision(lang: Lang, project: &Project, run: Option<f64>, advice: &Advice, catalog: &Catalog) -> Next {
     let gpu = catalog.gpu(&project.hardware.gpu);
     let card = gpu.map(|gpu| super::card_called(lang, gpu)).unwrap_or_default();
     let half = gpu.and_then(|gpu| without_bf16(project, gpu)) != Some(Precision::Fp32);
     let (format, action) = if half { ("fp16", Action::Fp16) } else { ("fp32", Action::None) };
     let same = half && project.precision == Precision::AmpBf16;
-    let sentence = match run.filter(|_| same).map(|h| about_hours(lang, h)) {
-        Some(time) => say!(
+    let sentence = match (run.filter(|_| same).map(|h| about_hours(lang, h)), software(lang, advice)) {
+        (Some(time), Some(bars)) => say!(
+            lang,
+            "先把精度换成 {format}：{card} 不支持 bf16。再过软件这一关：{bars}（下面“这张卡要注意”里有说明）。先跑通 20 步；全程{time}。",
+            "First change the precision to {format}: the {card} has no bf16. Then the software: {bars} (explained below under the card's notes). Get 20 steps running; all of it takes {time}."
+        ),
+        (Some(time), None) => say!(
             lang,
             "先把精度换成 {format}：{card} 不支持 bf16。换好就能开跑，{time}跑完。",
             "First change the precision to {format}: the {card} has no bf16. Then start it: {time}."
         ),
-        None => say!(
+        (None, _) => say!(
             lang,
             "先把精度换成 {format}：{card} 不支持 bf16。换好再看显存够不够。",
             "First change the precision to {format}: the {card} has no bf16. Then see whether it still fits."

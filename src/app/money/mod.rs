@@ -13,6 +13,7 @@ pub(super) use today::today;
 use super::live::{part, when, words};
 use super::page::{Page, page};
 use crate::advise::{AtHome, Pick, Plan, Plans};
+use crate::project::Objective;
 use crate::text::{self, Lang, labels, numbers};
 use leptos::prelude::*;
 
@@ -39,6 +40,11 @@ pub(super) fn Money() -> AnyView {
         let lang = page.lang.get();
         plans.with(|p| text::beside_afford(lang, p, page.catalog))
     });
+    let sampling = words(move || {
+        let lang = page.lang.get();
+        let sampled = page.project.with(|p| p.objective == Objective::Sampled);
+        if sampled { labels::SAMPLING.text(lang).to_string() } else { String::new() }
+    });
     let step = words(move || {
         let lang = page.lang.get();
         plans.with(|p| p.step_up.map(|s| text::step_up(lang, &s, page.catalog)).unwrap_or_default())
@@ -46,7 +52,7 @@ pub(super) fn Money() -> AnyView {
     view! {
         <section class="money" aria-labelledby="money-title" data-testid="money" hidden=when(move || plans.with(|p| p.picks.is_empty()))>
             <h2 id="money-title">{page.t(labels::MONEY)}</h2>
-            <p class="quiet">{page.t(labels::MONEY_NOTE)}</p>
+            <p class="quiet">{page.t(labels::MONEY_NOTE)}{sampling}</p>
             <p class="afford" data-testid="afford">{afford}{also}</p>
             <ol class="picks" data-testid="picks" aria-label=page.t(labels::PICKS)>{picks}</ol>
             <p class="step-up" data-testid="step-up" hidden=when(move || plans.with(|p| p.step_up.is_none()))>{step}</p>

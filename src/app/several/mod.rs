@@ -10,7 +10,7 @@ use super::live::{part, when};
 use super::page::{Page, page};
 use super::{recipes, rig};
 use crate::advise::several::{laid_out, wants_several};
-use crate::catalog::{Catalog, Gpu};
+use crate::catalog::{Catalog, Gpu, is_boosting};
 use crate::project::Project;
 use crate::text::several as say;
 use gloo::timers::callback::Timeout;
@@ -90,5 +90,8 @@ fn Several() -> AnyView {
             })
             .into_any()
     });
-    fold(page, "several", say::SEVERAL, open, view! { <div class="several">{body}</div> }.into_any())
+    // Trees are grown on one card.
+    let trees = Memo::new(move |_| page.project.with(|p| is_boosting(&p.model)));
+    let fold = fold(page, "several", say::SEVERAL, open, view! { <div class="several">{body}</div> }.into_any());
+    view! { <div hidden=move || trees.get()>{fold}</div> }.into_any()
 }
