@@ -140,6 +140,13 @@ pub struct OtherModel {
     pub tokens_or_frames: &'static str,
 }
 
+impl OtherModel {
+    /// Whether it is a voice of convolutions with critics beside it, which is shown short windows of a clip.
+    pub fn has_critics(&self) -> bool {
+        self.second.name.contains("discriminator") || self.main.name.contains("SoVITS")
+    }
+}
+
 /// The part of a model row that differs by table.
 #[derive(Clone, Debug, PartialEq)]
 #[allow(missing_docs)]

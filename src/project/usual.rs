@@ -205,6 +205,10 @@ fn usual_denoiser(project: &mut Project, model: &str, denoiser: &DiffusionModel)
     }
 }
 
+/// What a voice with critics is shown of a clip at a time: `segment_size` over the rate in the files of so-vits-svc
+/// (10,240 of 44,100), RVC (17,280 of 48,000), VITS (8,192 of 22,050) and GPT-SoVITS (20,480 of 32,000).
+const WINDOW_SECONDS: f64 = 0.4;
+
 /// The size a model was made for.
 fn native_size(project: &mut Project, model: &Model) {
     // `832x480 or 1280x720` is the side of a square with as many pixels as the first.
@@ -223,6 +227,7 @@ fn native_size(project: &mut Project, model: &Model) {
         Architecture::Language(l) if l.max_context > 0 => {
             project.sequence = project.sequence.min(u64::from(l.max_context));
         }
+        Architecture::Other(o) if o.has_critics() => project.audio_seconds = WINDOW_SECONDS,
         Architecture::Language(_) | Architecture::Other(_) => {}
     }
 }

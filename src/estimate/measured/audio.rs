@@ -39,11 +39,6 @@ pub(in crate::estimate) fn rate(o: &OtherModel) -> f64 {
     stated.map_or(22_050.0, |kilohertz| kilohertz * 1e3)
 }
 
-/// Whether it is a voice of convolutions with critics beside it.
-fn criticised(o: &OtherModel) -> bool {
-    o.second.name.contains("discriminator") || o.main.name.contains("SoVITS")
-}
-
 /// Whether it is taken for one: nothing else is known of it.
 pub(in crate::estimate) fn is_voice(o: &OtherModel) -> bool {
     stacks(o, 1.0).is_empty()
@@ -53,7 +48,7 @@ pub(in crate::estimate) fn is_voice(o: &OtherModel) -> bool {
 fn voice(project: &Project, model: &Model, o: &OtherModel) -> (Pieces, EstimateMethod) {
     let before = if o.second.name.contains("GPT") { o.second.params } else { 0 };
     let total = model.params.saturating_sub(before) as f64;
-    let critics = if criticised(o) { (total - o.main.params as f64).max(0.0) } else { 0.0 };
+    let critics = if o.has_critics() { (total - o.main.params as f64).max(0.0) } else { 0.0 };
     let trained = if project.method == Method::Freeze { total * (1.0 - project.frozen_share) } else { total };
     let mut pieces = weights(project, total, trained, 0.0, 0.9);
     let half = usize::from(is_half(project));
@@ -67,7 +62,7 @@ fn voice(project: &Project, model: &Model, o: &OtherModel) -> (Pieces, EstimateM
         + batch * CLIP_FRAMES * KEPT_PER_FRAME[half];
     pieces.transient = pieces.saved * 0.02;
     pieces.batch = samples * 8.0;
-    (pieces, if criticised(o) { EstimateMethod::Extrapolated } else { EstimateMethod::Rough })
+    (pieces, if o.has_critics() { EstimateMethod::Extrapolated } else { EstimateMethod::Rough })
 }
 
 pub(super) fn pieces(project: &Project, model: &Model, o: &OtherModel) -> (Pieces, EstimateMethod) {
@@ -111,7 +106,7 @@ pub(super) fn pieces(project: &Project, model: &Model, o: &OtherModel) -> (Piece
 fn stacks(o: &OtherModel, seconds: f64) -> Vec<Stack> {
     let layers = numbers(o.layers);
     let Some(width) = numbers(o.hidden).first().copied() else { return Vec::new() };
-    if layers.is_empty() || criticised(o) {
+    if layers.is_empty() || o.has_critics() {
         return Vec::new();
     }
     let frames = match o.kind {
