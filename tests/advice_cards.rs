@@ -139,3 +139,21 @@ fn only_waits_that_matter_are_told() {
     let minutes = "model=llama-2-13b&method=full&have=a100-sxm-40gb&count=16&sharding=zero3";
     assert!(!sentence(minutes).contains("fastest plan"), "{}", sentence(minutes));
 }
+
+/// "A paged optimizer has zero overhead if all the memory fits onto the device" (bitsandbytes, 8-bit optimizers).
+#[test]
+fn what_has_room_is_not_paged() {
+    let catalog = Catalog::bundled();
+    let hours = |link: &str| asked(link, &catalog).1.time.unwrap().run.hours();
+    for (resident, paged) in [("adamw", "paged-adamw"), ("adamw8bit", "paged-adamw8bit")] {
+        let of = |optimizer: &str, have: &str| {
+            hours(&format!("model=llama-3.2-1b&method=full&optimizer={optimizer}&have={have}"))
+        };
+        assert!(of(paged, "rtx-6000-ada") < of(resident, "rtx-6000-ada") * 1.01, "{paged}");
+    }
+    // A 4B model in fp32 with its gradients leaves no room on 48 GB for all of the state.
+    let of = |optimizer: &str, have: &str| {
+        hours(&format!("model=qwen3-4b&method=full&checkpointing=on&optimizer={optimizer}&have={have}"))
+    };
+    assert!(of("paged-adamw", "l40s") > 1.5 * of("paged-adamw", "rtx-pro-6000-blackwell"));
+}

@@ -294,15 +294,25 @@ impl<'a> Memo<'a> {
     pub(super) fn time(&self, gpu: &Gpu, count: u32, sharding: Sharding) -> Option<TimeEstimate> {
         let mut load = self.load(self.kernels(gpu)).ok()?;
         load.accumulation = accumulation(self.project, count) as f64;
+        if load.paged > 0.0
+            && let Some(need) = self.need(gpu, count, sharding)
+        {
+            load = load.with_room(gpu.usable - need.card, count, sharding);
+        }
         load.on(gpu, count, sharding).ok()
     }
 
     /// Time of a changed project on its card.
     pub(super) fn time_of(&self, changed: &Project, gpu: &Gpu) -> Option<TimeEstimate> {
-        let load = self.engine.workload(changed, has_flash(gpu)).ok()?;
+        let mut load = self.engine.workload(changed, has_flash(gpu)).ok()?;
         let (count, given) = (changed.hardware.count, changed.hardware.sharding);
         // What is left to us is decided by what fits, and dividing more costs time on the wires.
         let sharding = if given == Sharding::Auto { self.way_of(changed, gpu)?.0 } else { given };
+        if load.paged > 0.0
+            && let Some(need) = self.need_of(changed, gpu)
+        {
+            load = load.with_room(gpu.usable - need.card, count, sharding);
+        }
         load.on(gpu, count, sharding).ok()
     }
 

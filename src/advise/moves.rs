@@ -119,8 +119,10 @@ impl Table<'_> {
         let settled = self.gpu.and_then(|gpu| Some((gpu, settle(self.engine, &changed, gpu).ok()?)));
         let found = match &settled {
             Some((gpu, (there, memory))) => {
+                let (count, sharding) = (there.hardware.count, there.hardware.sharding);
                 let load = self.engine.workload(there, has_flash(gpu)).ok();
-                let run = load.and_then(|l| l.on(gpu, there.hardware.count, there.hardware.sharding).ok());
+                let load = load.map(|l| l.with_room(gpu.usable - memory.card, count, sharding));
+                let run = load.and_then(|l| l.on(gpu, count, sharding).ok());
                 Some((memory.card, Some(verdict(memory, gpu.usable)), run.map(|time| time.run)))
             }
             None if self.gpu.is_none() => {

@@ -116,7 +116,9 @@ pub fn several(project: &Project, gpu: &Gpu, count: u32, catalog: &Catalog) -> R
             there.hardware.parallel = crate::project::Parallel::default();
         }
         let Ok(memory) = engine.memory(&there, Some(gpu)) else { continue };
-        let time = engine.workload(&there, has_flash(gpu)).and_then(|l| l.on(gpu, count, sharding)).ok();
+        let room = gpu.usable - memory.card;
+        let load = engine.workload(&there, has_flash(gpu)).map(|l| l.with_room(room, count, sharding));
+        let time = load.and_then(|l| l.on(gpu, count, sharding)).ok();
         let speed = time.as_ref().map(|t| samples_a_second(t, &there));
         let need = Need::of(&memory);
         sharings.push(Sharing {

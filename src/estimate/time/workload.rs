@@ -5,8 +5,9 @@ use super::{Cut, language, pictures};
 use crate::catalog::{Architecture, Catalog, Gpu};
 use crate::estimate::CannotEstimate;
 use crate::project::{
-    Field, Framework, Method, Offload, Optimizer, OptimizerImpl, Parallel, Precision, Project, Wires,
+    Field, Framework, Method, Offload, Optimizer, OptimizerImpl, Parallel, Precision, Project, Sharding, Wires,
 };
+use crate::units::Bytes;
 
 /// One micro-batch on one card, and what an optimizer step adds.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -126,6 +127,19 @@ impl Workload {
     #[must_use]
     pub fn with_fp8(mut self) -> Self {
         self.arithmetic = Arithmetic::Fp8;
+        self
+    }
+
+    /// With so much room left on each card: paged states move only where there is none for them ("zero overhead if all the
+    /// memory fits onto the device", `bitsandbytes`' page on 8-bit optimizers).
+    #[must_use]
+    pub fn with_room(mut self, room: Bytes, count: u32, sharding: Sharding) -> Self {
+        let copies = matches!(sharding, Sharding::Auto | Sharding::Ddp | Sharding::DeviceMap);
+        // There and back.
+        let state = self.paged / 2.0 / if copies { 1.0 } else { f64::from(count.max(1)) };
+        if state > 0.0 {
+            self.paged *= (1.0 - room.0 as f64 / state).clamp(0.0, 1.0);
+        }
         self
     }
 
