@@ -4,7 +4,7 @@
 use enough_gpu::advise::{Advice, FixKind, Verdict, advise};
 use enough_gpu::catalog::Catalog;
 use enough_gpu::project::link::Link;
-use enough_gpu::project::{Framework, Project, Sharding};
+use enough_gpu::project::{Field, Framework, Precision, Project, Sharding, choices};
 use enough_gpu::text::{Action, Lang, next};
 use enough_gpu::units::Currency;
 
@@ -140,7 +140,7 @@ fn only_waits_that_matter_are_told() {
     assert!(!sentence(minutes).contains("fastest plan"), "{}", sentence(minutes));
 }
 
-/// "A paged optimizer has zero overhead if all the memory fits onto the device" (bitsandbytes, 8-bit optimizers).
+/// As it is set: "a paged optimizer has zero overhead if all the memory fits onto the device" (bitsandbytes, 8-bit optimizers).
 #[test]
 fn what_has_room_is_not_paged() {
     let catalog = Catalog::bundled();
@@ -156,4 +156,14 @@ fn what_has_room_is_not_paged() {
         hours(&format!("model=qwen3-4b&method=full&checkpointing=on&optimizer={optimizer}&have={have}"))
     };
     assert!(of("paged-adamw", "l40s") > 1.5 * of("paged-adamw", "rtx-pro-6000-blackwell"));
+}
+
+/// "Full fp16 training is not supported with this recipe. Please use bf16 or fp32 instead" (torchtune's recipes).
+#[test]
+fn torchtune_is_not_worked_out_in_fp16() {
+    let catalog = Catalog::bundled();
+    let (project, _) =
+        asked("model=llama-3.2-3b&method=full&precision=amp-fp16&have=rtx-4090&framework=torchtune", &catalog);
+    assert_eq!(project.precision, Precision::AmpBf16);
+    assert!(!choices(Field::Precision, &project, &catalog).contains(&"amp-fp16"));
 }

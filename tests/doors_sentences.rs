@@ -82,6 +82,15 @@ fn a_sentence_is_read() {
             "have=rtx-3090 count=2 model=llama-3.1-8b method=qlora seq=4096",
             "",
         ),
+        (
+            "full fine-tune of Llama-3.1-8B on a p4d.24xlarge",
+            "have=a100-sxm-40gb count=8 model=llama-3.1-8b method=full",
+            "",
+        ),
+        ("AWS g5.12xlarge", "have=a10g count=4", "AWS"),
+        ("SDXL LoRA on Standard_NC24ads_A100_v4", "have=a100-pcie-80gb count=1 method=lora", ""),
+        ("wan 2.1 lora on 4090, two clips", "have=rtx-4090 model=wan2.1-t2v-14b method=lora", ""),
+        ("train nnU-Net on a 3090", "have=rtx-3090 model=nnunet-3d", ""),
         ("How many H100s to pretrain a 7B model?", "have=h100-sxm model=qwen2.5-7b method=scratch", ""),
         // Scales behind a space, numbers in front of their word, machines of several cards, a second card.
         (

@@ -304,11 +304,22 @@ impl<'a> Memo<'a> {
 
     /// Time of a changed project on its card.
     pub(super) fn time_of(&self, changed: &Project, gpu: &Gpu) -> Option<TimeEstimate> {
+        self.timed(changed, gpu, true)
+    }
+
+    /// The same as if all paged states moved: a search for what fits compares where memory is short, and more of what frees
+    /// it must not look faster.
+    pub(super) fn time_if_paged(&self, changed: &Project, gpu: &Gpu) -> Option<TimeEstimate> {
+        self.timed(changed, gpu, false)
+    }
+
+    fn timed(&self, changed: &Project, gpu: &Gpu, room: bool) -> Option<TimeEstimate> {
         let mut load = self.engine.workload(changed, has_flash(gpu)).ok()?;
         let (count, given) = (changed.hardware.count, changed.hardware.sharding);
         // What is left to us is decided by what fits, and dividing more costs time on the wires.
         let sharding = if given == Sharding::Auto { self.way_of(changed, gpu)?.0 } else { given };
-        if load.paged > 0.0
+        if room
+            && load.paged > 0.0
             && let Some(need) = self.need_of(changed, gpu)
         {
             load = load.with_room(gpu.usable - need.card, count, sharding);

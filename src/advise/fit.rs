@@ -212,7 +212,7 @@ impl<'a> Fit<'a> {
     }
 
     fn time(&self, chosen: &[usize]) -> f64 {
-        self.memo.time_of(&self.with(chosen), self.gpu).map_or(1.0, |t| t.run.0)
+        self.memo.time_if_paged(&self.with(chosen), self.gpu).map_or(1.0, |t| t.run.0)
     }
 }
 

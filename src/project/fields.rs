@@ -132,7 +132,7 @@ pub const fn kind(field: Field) -> Kind {
         Field::Machines | Field::Group => {
             Kind::Number(Range { min: 1.0, max: MOST_CARDS, whole: true, optional: true })
         }
-        Field::BudgetLimit => optional(0.0, 1e12),
+        Field::BudgetLimit => optional(0.0, 999_999_999.0),
         Field::Electricity => optional(0.0, 1000.0),
         // The yuan was never outside of this since it was first exchanged.
         Field::ExchangeRate => real(1.0, 20.0),

@@ -230,7 +230,8 @@ pub fn choices(field: Field, project: &Project, catalog: &Catalog) -> Vec<&'stat
         Field::LoraTargets => {
             ids(|t: LoraTargets| t != LoraTargets::AllLinearAndHead || domain == Some(Domain::Language))
         }
-        Field::Precision => ids(|_: Precision| true),
+        // torchtune's recipes refuse fp16.
+        Field::Precision => ids(|p: Precision| p != Precision::AmpFp16 || project.framework != Framework::Torchtune),
         Field::Base => ids(|b: BaseFormat| match b {
             BaseFormat::Nf4 => texts || domain == Some(Domain::Diffusion),
             BaseFormat::Nf4Double | BaseFormat::Int4 => texts,

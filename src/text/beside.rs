@@ -1,6 +1,7 @@
 //! What stands beside the picks: the person's own cards, and what else a budget is good for.
 
 use super::money::{plan_cost, plan_doing};
+use super::next::LONG_HOURS;
 use super::numbers::about_hours;
 use super::offers::paid;
 use super::{Lang, say};
@@ -63,6 +64,9 @@ pub fn at_home(lang: Lang, own: &AtHome) -> String {
     }
     if own.plan.way == Way::Processor {
         return say!(lang, "{wait}跑完，不用租也不用买。", "Done in {wait}: nothing to rent or buy.");
+    }
+    if own.plan.wait > LONG_HOURS {
+        return say!(lang, "装得下，照现在的设置{wait}跑完。", "It fits; as it is set, done in {wait}.");
     }
     say!(lang, "装得下，{wait}跑完，不用租也不用买。", "It fits, done in {wait}: nothing to rent or buy.")
 }

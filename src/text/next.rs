@@ -10,6 +10,9 @@ use crate::advise::{
 use crate::catalog::Catalog;
 use crate::project::{Objective, Precision, Project};
 
+/// Hours above which waiting is the problem and not the memory.
+pub(super) const LONG_HOURS: f64 = 24.0 * 7.0;
+
 /// What a click on the next step does.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Action {

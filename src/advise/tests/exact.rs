@@ -68,8 +68,11 @@ impl<'a> Bed<'a> {
                 kinds.iter().map(|k| risk(*k, &self.project, self.subject.domain)).max().unwrap_or(QualityRisk::None);
             let mut above = sets.kinds.clone();
             above[..level].iter_mut().for_each(Vec::clear);
-            let slow =
-                if level == 1 { memo.time_of(&self.with(&above, gpu), gpu).map_or(1.0, |t| t.run.0) } else { 0.0 };
+            let slow = if level == 1 {
+                memo.time_if_paged(&self.with(&above, gpu), gpu).map_or(1.0, |t| t.run.0)
+            } else {
+                0.0
+            };
             pain[LEVELS - 1 - level] = (risk, slow, sets.steps[level]);
         }
         pain

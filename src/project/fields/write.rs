@@ -4,8 +4,8 @@ use super::{CUSTOM_MODEL, CUSTOM_NETWORK, FieldError, Kind, NO_GPU, Range, kilo,
 use crate::catalog::{Catalog, Gpu};
 use crate::project::number::{self, Kilo, NotNumber};
 use crate::project::{
-    Checkpointing, Choice, CustomModel, CustomNetwork, Field, Method, Parallel, PriceKind, Project, prices, search,
-    usual,
+    Checkpointing, Choice, CustomModel, CustomNetwork, Field, Framework, Method, Parallel, Precision, PriceKind,
+    Project, prices, search, usual,
 };
 use crate::units::Currency;
 
@@ -204,7 +204,13 @@ fn set_choice(project: &mut Project, field: Field, id: &str) -> Result<(), Field
         Field::Objective => project.objective = read_choice(id)?,
         Field::TextEncoders => project.text_encoders = read_choice(id)?,
         Field::Task => project.task = read_choice(id)?,
-        Field::Framework => project.framework = read_choice(id)?,
+        Field::Framework => {
+            project.framework = read_choice(id)?;
+            // "Full fp16 training is not supported with this recipe" (torchtune's recipes).
+            if project.framework == Framework::Torchtune && project.precision == Precision::AmpFp16 {
+                project.precision = Precision::AmpBf16;
+            }
+        }
         Field::Sharding => project.hardware.sharding = read_choice(id)?,
         Field::Interconnect => project.hardware.wires.link = read_choice(id)?,
         Field::Network => project.hardware.wires.network = read_choice(id)?,

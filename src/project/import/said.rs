@@ -1,7 +1,7 @@
 //! A sentence in somebody's own words: "一张 3060 12G，用 QLoRA 微调 Qwen2.5-7B".
 
 use super::{Basis, Hints, Note, Piece, Reading, Text, TextKind};
-use crate::catalog::Domain;
+use crate::catalog::{Domain, Offer};
 use crate::project::fields::NO_GPU;
 use crate::project::number::{self, Kilo};
 use crate::project::{Field, search};
@@ -67,7 +67,7 @@ const NO_CARD: &[&str] =
 const FAMILIES: &[&str] = &["qwen2.5-", "qwen3-", "llama-3.1-", "llama-2-"];
 
 /// Names of models that have no digit.
-const BARE: &[&str] = &["flux", "sdxl", "stable", "whisper"];
+const BARE: &[&str] = &["flux", "sdxl", "stable", "whisper", "wan", "bert", "nnu-net", "nnunet"];
 
 /// What is counted: samples, or seconds of sound to a sample of speech recognition (Whisper hears 30).
 const SAMPLES: &[&str] = &[
@@ -131,6 +131,15 @@ pub fn read(text: &Text, hints: Hints<'_>, reading: &mut Reading) {
     let (mut at, mut left) = (0, MOST_LOOKUPS);
     let mut unknown: Vec<&str> = Vec::new();
     while at < words.len() {
+        // Clouds sell machines by their own names: `g5.12xlarge`, `Standard_NC24ads_A100_v4`.
+        if reading.value(Field::Gpu).is_none()
+            && let Some((word, machine)) = words.get(at).and_then(|word| Some((*word, machine(word, hints)?)))
+        {
+            reading.add(Field::Gpu, machine.gpu, Basis::Implied, from(word));
+            reading.add(Field::Count, machine.gpus.to_string(), Basis::Implied, from(word));
+            at += 1;
+            continue;
+        }
         let found = named(words.get(at..).unwrap_or_default(), hints, reading, &mut left);
         if found.is_none()
             && let Some(word) = words.get(at)
@@ -386,7 +395,9 @@ fn named(
                 let hit = hints.catalog.find_models(&name, 1).first()?.item;
                 // `Mistral 7B` is one of several, all of that size.
                 let fits = sized && words.get(1).is_some_and(|word| hit.id.contains(&word.to_ascii_lowercase()));
-                (bare && many == 1 || fits && hit.id.starts_with(&begins)).then_some(hit)
+                // `wan 2.1`
+                let version = many == 2 && words.get(1).is_some_and(|word| word.contains('.'));
+                (bare && (many == 1 || version) || fits && hit.id.starts_with(&begins)).then_some(hit)
             };
             if let Some(model) = hints.catalog.resolve_model(&name).or_else(first) {
                 return Some((many, Field::Model, model.id.to_owned(), name));
@@ -394,6 +405,13 @@ fn named(
         }
     }
     None
+}
+
+/// The machine of a cloud that a word names.
+fn machine<'a>(word: &str, hints: Hints<'a>) -> Option<&'a Offer> {
+    let word = word.strip_prefix("Standard_").unwrap_or(word);
+    let named = |offer: &&Offer| offer.instance.eq_ignore_ascii_case(word);
+    hints.catalog.offers.iter().find(named).filter(|_| word.contains(['.', '_', '-']))
 }
 
 /// `7B`, `0.5b`.
