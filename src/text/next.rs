@@ -72,9 +72,6 @@ pub fn next(lang: Lang, project: &Project, advice: &Advice, catalog: &Catalog) -
     }
 }
 
-/// Above this, waiting is the problem and not the memory.
-const LONG_HOURS: f64 = 24.0 * 7.0;
-
 /// Another place, for somebody whose own card takes days where it takes hours.
 fn not_here(lang: Lang, advice: &Advice, catalog: &Catalog) -> Option<String> {
     /// Nobody minds a night.
