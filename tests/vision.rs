@@ -310,3 +310,39 @@ fn traced(cases: &[(&str, u64, bool, u64, f64)], batch: u64) {
     }
     assert!(off.is_empty(), "{off}");
 }
+
+/// detectron2's table of 2 x 800 x 1,333 pixels on PyTorch 1.3 (MODEL_ZOO.md, GiB of `max_memory_allocated`): heads whose ReLU
+/// kept both its ends, and what today's keep less.
+#[test]
+fn heads_of_the_days_when_relu_kept_its_input() {
+    use enough_gpu::project::Runtime;
+    let catalog = Catalog::bundled();
+    let v100 = catalog.gpus.iter().find(|g| g.compute_capability == Some(7.0) && g.memory.gib() > 30.0).unwrap();
+    for (id, measured, heads) in [
+        ("mask-rcnn-r50-fpn", 3.4, 0.3),
+        ("keypoint-rcnn-r50-fpn", 5.0, 0.6),
+        ("keypoint-rcnn-r101-fpn", 6.1, 0.6),
+        ("cascade-mask-rcnn-r50-fpn", 4.0, 0.3),
+        ("panoptic-fpn-r101-fpn", 6.0, 0.4),
+    ] {
+        let id = if catalog.model(id).is_some() { id } else { id.trim_end_matches("-fpn") };
+        let now = Project {
+            model: id.to_owned(),
+            method: Method::Full,
+            precision: Precision::Fp32,
+            optimizer: Optimizer::SgdMomentum,
+            framework: Framework::Pytorch,
+            micro_batch: 2,
+            image_side: 1033,
+            ..Project::default()
+        };
+        let mut now = now;
+        now.hardware.count = 8;
+        let then = Project { runtime: Runtime::One, ..now.clone() };
+        let allocated =
+            |project: &Project| enough_gpu::estimate::memory(project, Some(v100), &catalog).unwrap().allocated.gib();
+        let (now, then) = (allocated(&now), allocated(&then));
+        assert!((then / measured - 1.0).abs() < 0.055, "{id}: {then:.2} GiB, measured {measured}");
+        assert!(then - now > heads, "{id}: {then:.2} then, {now:.2} now");
+    }
+}

@@ -220,6 +220,7 @@ impl Stack {
                     written_gelu: self.own_models,
                     data_on_card: self.own_models,
                     keeps_softmax_input: runtime == Runtime::One,
+                    keeps_relu_input: runtime == Runtime::One,
                     scripts_hold_inputs: runtime == Runtime::One,
                     sums_gradients_anew: true,
                     wide_assigner: true,

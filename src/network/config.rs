@@ -184,6 +184,9 @@ pub struct Code {
     /// Softmax and log-softmax keep their input beside their output (`derivatives.yaml` before `PyTorch` 1.11:
     /// pytorch/pytorch#64000).
     pub keeps_softmax_input: bool,
+    /// A ReLU that does not write over its input keeps it (`derivatives.yaml` before `PyTorch` 1.10: pytorch/pytorch#63089);
+    /// since then it keeps its output, which what comes next keeps anyway.
+    pub keeps_relu_input: bool,
     /// Two gradients of one tensor are added into a third (`input_buffer.cpp` before `PyTorch` 2.0:
     /// pytorch/pytorch#88339).
     pub sums_gradients_anew: bool,

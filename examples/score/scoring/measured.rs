@@ -64,12 +64,21 @@ pub(crate) fn case(row: &Row<'_>, catalog: &Catalog) -> Case {
                 _ => Meter::Smi,
             },
         },
-        peak: peak.filter(|gib| *gib > 0.0).map(|gib| Bytes::from_gib(gib + cache.unwrap_or(0.0))),
+        peak: peak.map(|gib| gib + cache.unwrap_or(0.0) - earlier(note)).filter(|gib| *gib > 0.0).map(Bytes::from_gib),
         outcome,
         usable,
         subject: subject(row, domain, gpu, catalog),
         trace: None,
     }
+}
+
+/// GiB that were on the card before the run, where the note says so: "1141.6 MiB of a previous model was still resident".
+fn earlier(note: &str) -> f64 {
+    let told = note
+        .split(';')
+        .find(|part| part.contains("resident") && (part.contains("previous") || part.contains("earlier")));
+    let amount = told.and_then(|part| part.split_once(" MiB")).and_then(|(before, _)| before.split_whitespace().last());
+    amount.and_then(|mib| mib.parse::<f64>().ok()).filter(|mib| mib.is_finite() && *mib > 0.0).unwrap_or(0.0) / 1024.0
 }
 
 fn subject(row: &Row<'_>, domain: Domain, gpu: Option<&Gpu>, catalog: &Catalog) -> Result<Subject, Reason> {

@@ -86,6 +86,7 @@ impl Layers<'_> {
         match act {
             Act::None => t,
             Act::Relu => self.in_place(t),
+            Act::ReluCopy if self.config.code.keeps_relu_input => self.b.unary(t, Keep::Input, 0),
             Act::ReluCopy | Act::Sigmoid => self.b.unary(t, Keep::Output, 0),
             // Written in place these copy their input first, because backward needs it: the same two tensors.
             Act::Relu6 | Act::Silu | Act::Hardswish | Act::Gelu | Act::Hardsigmoid => self.b.unary(t, Keep::Input, 0),

@@ -187,7 +187,13 @@ fn pyramid(n: &mut Layers, stages: &[Map], pooled: bool, normed: bool) -> Vec<Ma
 }
 
 /// A head that goes over all levels with the same weights.
-fn shared(n: &mut Layers, levels: &[Map], convolutions: usize, outputs: &[u64], group_norm: bool) -> Vec<Vec<Map>> {
+fn shared(
+    n: &mut Layers,
+    levels: &[Map],
+    convolutions: usize,
+    outputs: &[u64],
+    (group_norm, act): (bool, Act),
+) -> Vec<Vec<Map>> {
     let Some(&Map { channels, .. }) = levels.first() else { return Vec::new() };
     let tower = Conv::new(channels, 3).bias();
     // Heads of one convolution are 1 x 1 (the proposal network), of four 3 x 3.
@@ -204,11 +210,17 @@ fn shared(n: &mut Layers, levels: &[Map], convolutions: usize, outputs: &[u64], 
                 if group_norm {
                     x = n.group_norm(x, 32, true);
                 }
-                x = n.act(x, Act::Relu);
+                x = n.act(x, act);
             }
             heads.iter().map(|&(conv, weights)| n.conv_with(x, conv, weights)).collect()
         })
         .collect()
+}
+
+/// The ReLU of heads: mmdetection's write over their input. detectron2's and its forebears' make a new tensor (`F.relu`), and
+/// so did torchvision's in the days when that kept both; today it comes to the same.
+const fn relu(n: &Layers, evaluated: bool) -> Act {
+    if n.config.code.keeps_relu_input && !evaluated { Act::ReluCopy } else { Act::Relu }
 }
 
 /// Each object is compared with every anchor, picture by picture: corners of the overlaps, their sides and those cut at

@@ -1,7 +1,7 @@
 //! Detectors of two stages: proposals, and what is in the boxes sampled from them.
 
 use super::super::{Norms, residual};
-use super::{Heads, absolute_loss, assign, binary_loss, shared};
+use super::{Heads, absolute_loss, assign, binary_loss, relu, shared};
 use crate::network::Dtype;
 use crate::network::builder::{Tensor, bytes};
 use crate::network::layers::Layers;
@@ -11,6 +11,9 @@ use crate::network::maps::{Act, Conv, Map};
 const BOXES: u64 = 512;
 /// A quarter of them are objects at most (`box_positive_fraction`): those get masks and keypoints.
 const OBJECTS: u64 = 128;
+/// The same in the mean of a large batch, whose pictures are not all full: NVIDIA's runs of 4 to 48 pictures
+/// (lambdal/deeplearning-benchmark), beside detectron2's table of 2.
+const USUAL: u64 = 64;
 /// Anchors of a picture whose proposals are judged (`rpn_batch_size_per_image`).
 const JUDGED: u64 = 256;
 /// Classes of Panoptic FPN's pixels (`SEM_SEG_HEAD.NUM_CLASSES`).
@@ -29,14 +32,24 @@ pub(super) struct Regions {
     pub(super) convolved: bool,
 }
 
+/// Boxes with objects of a picture: two are full at a time, and all of them sooner or later where the schedule is one of
+/// hundreds of epochs, as from scratch (detectron2's new_baselines).
+fn holding(n: &Layers, scratch: bool) -> u64 {
+    const FULL: u64 = 2;
+    let batch = n.batch.max(1);
+    let full = batch.min(if scratch { batch } else { FULL });
+    (OBJECTS.saturating_mul(full).saturating_add(USUAL.saturating_mul(batch - full))).div_ceil(batch)
+}
+
 /// The loss terms of these heads on a pyramid's levels, or on one map.
 pub(super) fn losses(n: &mut Layers, heads: Regions, levels: &[Map]) -> Vec<Tensor> {
     let Regions { kind, classes, objects, masks_at_each, convolved } = heads;
     let mut losses = Vec::new();
+    let act = relu(n, masks_at_each);
     let Some(&finest) = levels.first() else { return losses };
     if kind != Heads::GivenBoxes {
         // A pyramid has one size of anchor a level, in three shapes; a single map has five.
-        proposals(n, levels, if levels.len() > 1 { 3 } else { 15 }, objects, &mut losses);
+        proposals(n, levels, if levels.len() > 1 { 3 } else { 15 }, (objects, act), &mut losses);
     }
     if kind == Heads::Proposals {
         return losses;
@@ -58,20 +71,22 @@ pub(super) fn losses(n: &mut Layers, heads: Regions, levels: &[Map]) -> Vec<Tens
         boxes(n, x, classes, if kind == Heads::Cascade { 1 } else { classes }, &mut losses);
         let masked = matches!(kind, Heads::BoxesAndMasks | Heads::Cascade | Heads::Panoptic);
         if masked && (stage == stages || masks_at_each) {
-            let mut x = align(n, finest, OBJECTS, 14);
+            let objects = holding(n, convolved);
+            let mut x = align(n, finest, objects, 14);
             for _ in 0..4 {
                 x = n.conv(x, Conv::new(256, 3).bias());
-                x = n.act(x, Act::Relu);
+                x = n.act(x, act);
             }
-            masks(n, x, classes, &mut losses);
+            masks(n, x, (classes, act), &mut losses);
         }
     }
     match kind {
         Heads::BoxesAndKeypoints => {
-            let mut x = align(n, finest, OBJECTS, 14);
+            let objects = holding(n, convolved);
+            let mut x = align(n, finest, objects, 14);
             for _ in 0..8 {
                 x = n.conv(x, Conv::new(512, 3).bias());
-                x = n.act(x, Act::Relu);
+                x = n.act(x, act);
             }
             let x = n.conv_transpose(x, 17, 4, 2, true);
             let points = n.resize(x, 2 * x.height, 2 * x.width);
@@ -86,13 +101,14 @@ pub(super) fn losses(n: &mut Layers, heads: Regions, levels: &[Map]) -> Vec<Tens
 /// The loss terms where the backbone's fourth stage runs on every box, as detectron's "C4" has it.
 pub(super) fn losses_with_stage(
     n: &mut Layers,
-    Regions { kind, classes, objects, .. }: Regions,
+    Regions { kind, classes, objects, masks_at_each, .. }: Regions,
     map: Map,
     net: &residual::Residual,
     norms: Norms,
 ) -> Vec<Tensor> {
     let mut losses = Vec::new();
-    proposals(n, &[map], 15, objects, &mut losses);
+    let act = relu(n, masks_at_each);
+    proposals(n, &[map], 15, (objects, act), &mut losses);
     if kind == Heads::Proposals {
         return losses;
     }
@@ -102,16 +118,16 @@ pub(super) fn losses_with_stage(
     boxes(n, mean, classes, classes, &mut losses);
     if kind == Heads::BoxesAndMasks {
         // The boxes that hold objects, out of those that have been through the stage.
-        let rows = n.batch * OBJECTS * 49;
-        let t = n.b.gather(features.t, rows);
-        masks(n, Map { t, height: OBJECTS * 7, ..features }, classes, &mut losses);
+        let objects = holding(n, false);
+        let t = n.b.gather(features.t, n.batch * objects * 49);
+        masks(n, Map { t, height: objects * 7, ..features }, (classes, act), &mut losses);
     }
     losses
 }
 
 /// The proposal network on all levels; its loss looks at some of the anchors.
-fn proposals(n: &mut Layers, levels: &[Map], anchors: u64, objects: u64, losses: &mut Vec<Tensor>) {
-    let outputs = shared(n, levels, 1, &[anchors, 4 * anchors], false);
+fn proposals(n: &mut Layers, levels: &[Map], anchors: u64, (objects, act): (u64, Act), losses: &mut Vec<Tensor>) {
+    let outputs = shared(n, levels, 1, &[anchors, 4 * anchors], (false, act));
     let places: u64 = levels.iter().map(|m| m.pixels()).sum();
     assign(n, anchors * places, objects);
     for (place, width) in [(0, 1), (1, 4)] {
@@ -136,9 +152,9 @@ fn boxes(n: &mut Layers, x: Tensor, classes: u64, places: u64, losses: &mut Vec<
 }
 
 /// Twice as large, a map for each class, of which the loss takes the right one.
-fn masks(n: &mut Layers, x: Map, classes: u64, losses: &mut Vec<Tensor>) {
+fn masks(n: &mut Layers, x: Map, (classes, act): (u64, Act), losses: &mut Vec<Tensor>) {
     let x = n.conv_transpose(x, 256, 2, 2, true);
-    let x = n.act(x, Act::Relu);
+    let x = n.act(x, act);
     let masks = n.conv(x, Conv::new(classes, 1).bias());
     let right = n.b.slice(masks.t, 1);
     losses.push(binary_loss(n, right));

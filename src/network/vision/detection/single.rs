@@ -1,7 +1,7 @@
 //! Detectors of one stage: every place of every level says what is there.
 
 use super::super::Pictures;
-use super::{Heads, absolute_loss, assign, shared};
+use super::{Heads, absolute_loss, assign, relu, shared};
 use crate::network::Dtype;
 use crate::network::builder::{Keep, Tensor};
 use crate::network::layers::Layers;
@@ -11,7 +11,8 @@ use crate::network::maps::Map;
 pub(super) fn losses(n: &mut Layers, kind: Heads, levels: &[Map], classes: u64, pictures: Pictures) -> Vec<Tensor> {
     let mut losses = Vec::new();
     let (anchors, norm) = if kind == Heads::Fcos { (1, true) } else { (9, false) };
-    let outputs = shared(n, levels, 4, &[anchors * classes], norm);
+    let shape = (norm, relu(n, pictures.evaluated));
+    let outputs = shared(n, levels, 4, &[anchors * classes], shape);
     let scores: Vec<Tensor> = outputs.iter().flatten().map(|map| map.t).collect();
     let places: u64 = levels.iter().map(|m| m.pixels()).sum();
     assign(n, anchors * places, pictures.objects);
@@ -23,7 +24,7 @@ pub(super) fn losses(n: &mut Layers, kind: Heads, levels: &[Map], classes: u64, 
         losses.push(written_focal(n, &scores));
     }
     let beside: &[u64] = if kind == Heads::Fcos { &[4, 1] } else { &[36] };
-    for outputs in shared(n, levels, 4, beside, norm) {
+    for outputs in shared(n, levels, 4, beside, shape) {
         for boxes in outputs {
             losses.push(absolute_loss(n, boxes.t));
         }
