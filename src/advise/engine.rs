@@ -12,6 +12,10 @@ use std::cell::RefCell;
 /// Memory and work of a project. The real one asks `estimate`; tests put arithmetic in its place.
 pub(super) trait Engine {
     fn memory(&self, project: &Project, gpu: Option<&Gpu>) -> Result<MemoryEstimate, CannotEstimate>;
+    /// What decides whether it fits.
+    fn need(&self, project: &Project, gpu: &Gpu) -> Option<Need> {
+        self.memory(project, Some(gpu)).ok().map(|memory| Need::of(&memory))
+    }
     /// What is known better of the card on screen, where it is a near thing.
     fn tried(&self, _: &Project, _: &Gpu, memory: MemoryEstimate) -> MemoryEstimate {
         memory
@@ -39,6 +43,11 @@ impl<'a> Estimates<'a> {
 impl Engine for Estimates<'_> {
     fn memory(&self, project: &Project, gpu: Option<&Gpu>) -> Result<MemoryEstimate, CannotEstimate> {
         crate::estimate::memory_among(project, gpu, self.catalog, &self.walks)
+    }
+
+    fn need(&self, project: &Project, gpu: &Gpu) -> Option<Need> {
+        let (card, band) = crate::estimate::need_among(project, gpu, self.catalog, &self.walks).ok()?;
+        Some(Need { card, band })
     }
 
     fn tried(&self, project: &Project, gpu: &Gpu, memory: MemoryEstimate) -> MemoryEstimate {
@@ -241,7 +250,7 @@ impl<'a> Memo<'a> {
         if let Some(known) = self.needs.borrow().iter().find(same) {
             return known.need.map(|need| need.with(runtime));
         }
-        let need = self.engine.memory(&project(), Some(gpu)).ok().map(|m| Need::of(&m).without(runtime));
+        let need = self.engine.need(&project(), gpu).map(|need| need.without(runtime));
         self.needs.borrow_mut().push(Known { kernels, cards, sharding, changed: changed.cloned(), need });
         need.map(|need| need.with(runtime))
     }

@@ -233,11 +233,31 @@ pub fn memory_among(
     catalog: &Catalog,
     walks: &Walks,
 ) -> Result<MemoryEstimate, CannotEstimate> {
+    among(project, gpu, catalog, walks, true)
+}
+
+/// What a card needs and the relative half-width of the error band, as [`memory_among`] has them: a little quicker.
+pub fn need_among(
+    project: &Project,
+    gpu: &Gpu,
+    catalog: &Catalog,
+    walks: &Walks,
+) -> Result<(Bytes, f64), CannotEstimate> {
+    among(project, Some(gpu), catalog, walks, false).map(|memory| (memory.card, memory.band))
+}
+
+fn among(
+    project: &Project,
+    gpu: Option<&Gpu>,
+    catalog: &Catalog,
+    walks: &Walks,
+    whole: bool,
+) -> Result<MemoryEstimate, CannotEstimate> {
     match subject(project, catalog)? {
         Subject::Custom(model) => language::memory_among(project, ("", &model, Beside::default()), gpu, walks),
         Subject::Network(network) => measured::network(project, network, gpu),
         Subject::Language(id, model, beside) => language::memory_among(project, (id, model, beside), gpu, walks),
-        Subject::Other(model) => measured::memory(project, model, gpu, walks),
+        Subject::Other(model) => measured::memory(project, model, gpu, walks, whole),
     }
 }
 

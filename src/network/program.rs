@@ -179,6 +179,8 @@ pub struct Program {
     /// Input and output of the largest convolution that is neither grouped nor 1 x 1: what its fast algorithms' workspaces
     /// go by. 0 where there is no convolution at all.
     pub convolution: u64,
+    /// The most that a convolution takes beside its input and output where it is made of transformed tiles, bytes.
+    pub transformed: u64,
     /// A loop over the steps of a sequence is written as one operator: what it keeps is many small tensors in truth, which
     /// the allocator finds room for as it does not for one large.
     pub looped: bool,

@@ -4,10 +4,19 @@
 use std::cmp::Ordering;
 
 /// Sorts a list; rows that are equal stay in the order in which they were.
-pub fn sort<T>(rows: &mut Vec<T>, order: impl Fn(&T, &T) -> Ordering) {
+pub fn sort<T>(rows: &mut [T], order: impl Fn(&T, &T) -> Ordering) {
     let places = places(rows.len(), &|a, b| rows.get(a).zip(rows.get(b)).map_or(Ordering::Equal, |(a, b)| order(a, b)));
-    let mut left: Vec<Option<T>> = rows.drain(..).map(Some).collect();
-    rows.extend(places.into_iter().filter_map(|place| left.get_mut(place)?.take()));
+    for row in 0..rows.len() {
+        // What stood at a place before this one has been moved to where that row came from.
+        let mut from = row;
+        loop {
+            from = places.get(from).copied().unwrap_or(from);
+            if from >= row {
+                break;
+            }
+        }
+        rows.swap(row, from);
+    }
 }
 
 /// The places of rows in their order: each goes behind those before it that it does not come before.

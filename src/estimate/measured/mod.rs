@@ -30,12 +30,14 @@ use program::Planned;
 /// Beyond this no machine helps, and the sums below would lose their meaning.
 const TOO_LARGE: f64 = 1e18;
 
-/// Memory of one training step of a vision, diffusion, audio, vision-language or small model.
+/// Memory of one training step of a vision, diffusion, audio, vision-language or small model; unless it is `whole`, only
+/// what it says of the card and its band is meant.
 pub fn memory(
     project: &Project,
     model: &Model,
     gpu: Option<&Gpu>,
     walks: &Walks,
+    whole: bool,
 ) -> Result<MemoryEstimate, CannotEstimate> {
     check(project)?;
     if let Architecture::Vision(v) = &model.architecture
@@ -46,7 +48,7 @@ pub fn memory(
         return Err(CannotEstimate::MethodDoesNotApply);
     }
     if let Some(planned) = Planned::of(project, model, gpu, walks) {
-        return planned.memory(project, gpu);
+        return planned.memory(project, gpu, whole);
     }
     let (pieces, method) = match &model.architecture {
         Architecture::Vision(v) => vision::pieces(project, model, v)?,
@@ -72,14 +74,14 @@ pub fn timeline(project: &Project, model: &Model, gpu: Option<&Gpu>, points: usi
     let walks = Walks::default();
     match Planned::of(project, model, gpu, &walks) {
         Some(planned) => planned.timeline(project, points),
-        None => memory(project, model, gpu, &walks).map(|m| m.timeline).unwrap_or_default(),
+        None => memory(project, model, gpu, &walks, true).map(|m| m.timeline).unwrap_or_default(),
     }
 }
 
 /// Reserved memory on one card by simulating the caching allocator, where the model has a program.
 pub fn reserved(project: &Project, model: &Model, gpu: Option<&Gpu>) -> Result<Bytes, CannotEstimate> {
     let walks = Walks::default();
-    let memory = memory(project, model, gpu, &walks)?;
+    let memory = memory(project, model, gpu, &walks, true)?;
     Ok(match Planned::of(project, model, gpu, &walks) {
         Some(planned) => planned.reserved(&memory, gpu),
         None => memory.reserved,
@@ -89,7 +91,7 @@ pub fn reserved(project: &Project, model: &Model, gpu: Option<&Gpu>) -> Result<B
 /// What a card must have, by simulating the caching allocator on cards of several sizes, where the model has a program.
 pub fn needed(project: &Project, model: &Model, gpu: Option<&Gpu>) -> Result<Bytes, CannotEstimate> {
     let walks = Walks::default();
-    let memory = memory(project, model, gpu, &walks)?;
+    let memory = memory(project, model, gpu, &walks, true)?;
     Ok(Planned::of(project, model, gpu, &walks).map_or(memory.card, |planned| planned.needed(project, &memory)))
 }
 

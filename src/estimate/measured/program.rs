@@ -28,18 +28,21 @@ const AWAITED_OPERATORS: u64 = 600;
 const TYPICAL_RESERVED: f64 = 1.04;
 
 /// A project's step, ready to be run.
-pub(super) struct Planned {
+pub(super) struct Planned<'a> {
     written: Rc<Written>,
-    /// The same with the workspaces of convolutions, where cuDNN takes large ones.
-    transformed: Option<Rc<Written>>,
+    walks: &'a Walks,
+    model: &'static str,
+    input: Input,
+    /// Convolutions take large workspaces of cuDNN's.
+    transforms: bool,
     config: StepConfig,
     sharding: Sharding,
     count: u64,
 }
 
-impl Planned {
+impl<'a> Planned<'a> {
     /// The plan of a model that has a program.
-    pub(super) fn of(project: &Project, model: &Model, gpu: Option<&Gpu>, walks: &Walks) -> Option<Self> {
+    pub(super) fn of(project: &Project, model: &Model, gpu: Option<&Gpu>, walks: &'a Walks) -> Option<Self> {
         let mut config = stack::configure(project, 0, Task::Embedding, gpu);
         if project.method == Method::Freeze {
             // Which layers are the lower ones is not known for these models: the coefficients answer.
@@ -88,19 +91,9 @@ impl Planned {
             Architecture::Other(_) => Input::Sound(Sound { seconds: project.audio_seconds, tokens: project.sequence }),
             Architecture::Language(_) => return None,
         };
-        let write = |config: &StepConfig| match input {
-            Input::Pictures(pictures) => vision(model.id, pictures, config),
-            Input::Latents(latents) => diffusion(model.id, latents, config),
-            Input::Sound(sound) => speech(model.id, sound, config),
-            Input::Tokens(..) => None,
-        };
-        let written = walks.find(model.id, input, &config, &write)?;
-        // What PyTorch counts with cuDNN's workspaces, which the card could do without.
-        let transforms = transforms_convolutions(project, &config, gpu).then(|| {
-            let code = Code { transforms_convolutions: true, ..config.code };
-            walks.find(model.id, input, &StepConfig { code, ..config }, &write)
-        });
-        Some(Self { written, transformed: transforms.flatten(), config, sharding, count })
+        let written = find(walks, model.id, input, &config)?;
+        let transforms = transforms_convolutions(project, &config, gpu);
+        Some(Self { written, walks, model: model.id, input, transforms, config, sharding, count })
     }
 
     fn program(&self) -> &Program {
@@ -111,13 +104,24 @@ impl Planned {
         self.written.step(&self.config)
     }
 
-    /// What workspaces of convolutions add to what is allocated at the peak.
-    fn workspaces(&self, plain: &StepResult) -> Bytes {
-        self.transformed.as_ref().map_or(Bytes::ZERO, |written| written.step(&self.config).peak - plain.peak)
+    /// What workspaces of convolutions add to what is allocated at the peak, where it may be more than `least`: what PyTorch
+    /// counts, which the card could do without.
+    fn workspaces(&self, plain: &StepResult, least: Bytes) -> Bytes {
+        if !self.transforms || self.program().transformed <= least.0 {
+            return Bytes::ZERO;
+        }
+        let code = Code { transforms_convolutions: true, ..self.config.code };
+        let written = find(self.walks, self.model, self.input, &StepConfig { code, ..self.config });
+        written.map_or(Bytes::ZERO, |written| written.step(&self.config).peak - plain.peak)
     }
 
-    /// Memory of the step on one card.
-    pub(super) fn memory(&self, project: &Project, gpu: Option<&Gpu>) -> Result<MemoryEstimate, CannotEstimate> {
+    /// Memory of the step on one card; unless it is `whole`, what it says of the card and its band alone is meant.
+    pub(super) fn memory(
+        &self,
+        project: &Project,
+        gpu: Option<&Gpu>,
+        whole: bool,
+    ) -> Result<MemoryEstimate, CannotEstimate> {
         let r = self.step();
         // Sums of saturated sizes mean nothing.
         if r.peak.0 > 1 << 60 {
@@ -133,7 +137,8 @@ impl Planned {
             + overhead::desktop(project);
         let needed = allocated + allocated.scale(SLACK);
         // Workspaces of very large batches are more than the slack; what is allocated is reserved, and on the card.
-        let counted = allocated + self.workspaces(&r);
+        let room = needed + outside - allocated;
+        let counted = allocated + self.workspaces(&r, if whole { Bytes::ZERO } else { room });
         let reserved = needed.max(counted);
         let card = (needed + outside).max(reserved);
         parts[Part::Overhead as usize] = card - allocated;
@@ -170,7 +175,7 @@ impl Planned {
             return memory.card;
         }
         let held = step::least(self.program(), &self.config);
-        let quick = memory.allocated - self.workspaces(&self.step());
+        let quick = memory.allocated - self.workspaces(&self.step(), Bytes::ZERO);
         let slack = (held.reserved - held.allocated).max(quick.scale(SLACK));
         (quick + slack).max(memory.reserved) + (memory.card - memory.reserved)
     }
@@ -181,7 +186,7 @@ impl Planned {
             return None;
         }
         let outside = memory.card - memory.reserved;
-        let quick = memory.allocated - self.workspaces(&self.step());
+        let quick = memory.allocated - self.workspaces(&self.step(), Bytes::ZERO);
         let room = |live: Bytes| (usable - outside - quick) + live;
         let held = step::short_of(self.program(), &self.config, room)?;
         Some((quick + (held.reserved - held.allocated)).max(memory.reserved) + outside)
@@ -265,6 +270,16 @@ impl Planned {
         }
         parts
     }
+}
+
+/// The program of a model for this input.
+fn find(walks: &Walks, model: &'static str, input: Input, config: &StepConfig) -> Option<Rc<Written>> {
+    walks.find(model, input, config, &|config| match input {
+        Input::Pictures(pictures) => vision(model, pictures, config),
+        Input::Latents(latents) => diffusion(model, latents, config),
+        Input::Sound(sound) => speech(model, sound, config),
+        Input::Tokens(..) => None,
+    })
 }
 
 /// Whether cuDNN convolves in fp32 proper: TF32 on Ampere and later and 16 bit take kernels that need little beside them.

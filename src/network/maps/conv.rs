@@ -107,13 +107,15 @@ impl Layers<'_> {
         let flops = 2.0 * rows as f64 * w.numel() as f64;
         let dense = conv.groups == 1 && kernel != (1, 1) && kernel.0 != stride;
         let tiled = dense && kernel == (3, 3) && stride == 1 && dilation == 1 && conv.through.is_none();
-        let scratch = if tiled && self.config.code.transforms_convolutions {
+        let transformed = if tiled {
             // Boxes that lie one below the other are tiled each by itself: 4 x 4 tiles of a width, and as many rows.
             let tiles = (rows / width.max(1)).div_ceil(4) * width.div_ceil(4);
             36 * Dtype::F32.bytes() * (tiles * (x.channels + conv.out) + x.channels * conv.out)
         } else {
             0
         };
+        self.b.program.transformed = self.b.program.transformed.max(transformed);
+        let scratch = if self.config.code.transforms_convolutions { transformed } else { 0 };
         let t = self.convolve_in(scratch, x.t, (w, b), (conv.out, rows), flops);
         let ends = if dense { x.t.bytes() + t.bytes() } else { 1 };
         self.b.program.convolution = self.b.program.convolution.max(ends);

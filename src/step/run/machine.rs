@@ -118,9 +118,12 @@ fn go<O: Observer>(
     later: Option<Peaks>,
 ) -> (Walked, bool) {
     let accumulating = accumulates(config);
+    // Three times a group that repeats, and once more what is run again.
+    let walked = program.groups.iter().flat_map(|group| &group.members).map(|segment| segment.values.len());
+    let room = 3 * walked.sum::<usize>();
     let mut m = Machine {
         storages: Vec::with_capacity(1024),
-        cells: Vec::with_capacity(4096),
+        cells: Vec::with_capacity(room),
         aux: Vec::with_capacity(4096),
         slots: [NOTHING; SLOTS],
         played: Vec::with_capacity(256),
