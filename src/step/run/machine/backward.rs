@@ -5,9 +5,6 @@ use crate::network::{Backward, Id, Kind, NONE, Op, SAVE_AUX, SAVE_OUT, Way};
 use crate::step::peaks::Peaks;
 use crate::step::run::{Category, Observer, Phase};
 
-/// Inputs that an operator may have.
-const INPUTS: usize = 4;
-
 impl<'p, O: Observer> Machine<'p, O> {
     pub(super) fn backward_all(&mut self) {
         // Live bytes and divided gradients where the repetition under way began.
@@ -161,9 +158,9 @@ impl<'p, O: Observer> Machine<'p, O> {
     fn backward_op(&mut self, frame: &Frame<'p>, k: usize, op: &Op, arrived: u32) {
         let values = frame.segment.values.as_slice();
         let out_bytes = values.get(op.out as usize).map_or(0, |out| out.bytes);
-        let mut fresh = [NOTHING; INPUTS];
+        let mut fresh = [NOTHING; 4];
         let aux = self.aux.get(frame.aux as usize + k).copied().unwrap_or(NOTHING);
-        for i in 0..INPUTS {
+        for (i, fresh) in fresh.iter_mut().enumerate() {
             let Some(value) = values.get(op.inputs[i] as usize) else { continue };
             if !value.grad {
                 continue;
@@ -175,7 +172,7 @@ impl<'p, O: Observer> Machine<'p, O> {
                 Backward::Saved => op.aux == value.bytes,
                 _ => false,
             };
-            fresh[i] = if shares {
+            *fresh = if shares {
                 let from = if op.backward == Backward::Saved { aux } else { arrived };
                 self.hold(from);
                 from
@@ -199,9 +196,9 @@ impl<'p, O: Observer> Machine<'p, O> {
                 self.release(grad);
             }
         }
-        for i in 0..INPUTS {
-            if fresh[i] != NOTHING {
-                self.deliver(frame, op.inputs[i], fresh[i]);
+        for (i, grad) in fresh.into_iter().enumerate() {
+            if grad != NOTHING {
+                self.deliver(frame, op.inputs[i], grad);
             }
         }
     }
