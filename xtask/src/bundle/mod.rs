@@ -5,6 +5,7 @@
 
 mod encode;
 mod html;
+mod loader;
 mod module;
 mod places;
 mod policy;
@@ -70,8 +71,12 @@ fn single(document: &str, files: &[String], loader: &str, wasm: &[u8]) -> Outcom
         return Err(format!("start.js contains `{mark}`, which cannot stand inside a script."));
     }
     // The loader is packed with the code; `startPage` is in start.js.
-    let loader = format!("{}\n{}\nstartPage(__wbg_init, join);", without_comments(JOIN), without_comments(loader));
-    let code = encode::text(&packed(wasm, &style, &loader)?);
+    let mut module = Module::read(wasm)?;
+    tidy::tidy(&mut module)?;
+    let loader = without_comments(&loader::shorten(loader, &mut module)?);
+    tidy::put_like_together(&mut module)?;
+    let loader = format!("{}\n{loader}\nstartPage(__wbg_init, join);", without_comments(JOIN));
+    let code = encode::text(&packed(&module, &style, &loader)?);
     html.append_to_body(&format!("<script type=\"text/plain\" id=\"wasm\">{code}</script>"))?;
     html.append_to_body(&format!("<script type=\"module\">{start}</script>"))?;
     html.put_policy(&policy::of(&html, &loader, &style))?;
@@ -83,12 +88,10 @@ fn single(document: &str, files: &[String], loader: &str, wasm: &[u8]) -> Outcom
 
 /// The wasm with its style and loader as the fewest bytes: the number of functions, the lengths of the parts, the parts,
 /// the style, a zero, the loader.
-fn packed(wasm: &[u8], style: &str, loader: &str) -> Outcome<Vec<u8>> {
-    let mut module = Module::read(wasm)?;
-    tidy::tidy(&mut module)?;
-    let Parts { before, after, functions, locals, opcodes, operands } = split::split(&module);
+fn packed(module: &Module, style: &str, loader: &str) -> Outcome<Vec<u8>> {
+    let Parts { before, after, functions, locals, opcodes, operands } = split::split(module);
     let parts = [&before, &after, &locals, &opcodes].into_iter().chain(&operands);
-    let mut all = Vec::with_capacity(wasm.len() + style.len() + loader.len());
+    let mut all = Vec::new();
     for number in [functions].into_iter().chain(parts.clone().map(Vec::len)) {
         all.extend(u32::try_from(number).map_err(|_| "the wasm is larger than 4 GB.".to_owned())?.to_le_bytes());
     }

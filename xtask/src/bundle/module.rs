@@ -1,5 +1,7 @@
 //! A module of wasm as functions and instructions, so far as sorting and tidying it needs.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use crate::shell::Outcome;
 
 /// The ids of sections. Those for tools are left out when a module is read.
@@ -45,9 +47,23 @@ pub(super) struct Function {
     pub(super) code: Vec<Instruction>,
 }
 
+/// What is imported: the names as in the module, and what it is.
+struct Import {
+    from: Vec<u8>,
+    name: String,
+    kind: Vec<u8>,
+}
+
+impl Import {
+    fn is_function(&self) -> bool {
+        self.kind.first() == Some(&0)
+    }
+}
+
 /// A module: its sections with their ids, in order, and its own functions, whose numbers follow those of the imported.
 pub(super) struct Module {
     sections: Vec<(u8, Vec<u8>)>,
+    imports: Vec<Import>,
     pub(super) imported: usize,
     pub(super) functions: Vec<Function>,
 }
@@ -55,7 +71,7 @@ pub(super) struct Module {
 impl Module {
     pub(super) fn read(bytes: &[u8]) -> Outcome<Self> {
         let mut at = Reader { bytes, at: 8 };
-        let mut module = Self { sections: Vec::new(), imported: 0, functions: Vec::new() };
+        let mut module = Self { sections: Vec::new(), imports: Vec::new(), imported: 0, functions: Vec::new() };
         let (mut kinds, mut coded) = (Vec::new(), false);
         while at.at < bytes.len() {
             let id = at.byte()?;
@@ -63,7 +79,10 @@ impl Module {
             let body = bytes.get(at.at..at.at + length).ok_or("the wasm breaks off.")?;
             let mut inside = Reader::new(body);
             match id {
-                IMPORT => module.imported = imported(&mut inside)?,
+                IMPORT => {
+                    module.imports = imports(&mut inside)?;
+                    module.imported = module.imports.iter().filter(|one| one.is_function()).count();
+                }
                 FUNCTION => {
                     for _ in 0..inside.number()? {
                         kinds.push(inside.number()?);
@@ -101,13 +120,25 @@ impl Module {
     pub(super) fn around(&self) -> (Vec<u8>, Vec<u8>) {
         let (mut before, mut after, mut coded) = (b"\0asm\x01\0\0\0".to_vec(), Vec::new(), false);
         for (id, body) in &self.sections {
-            let mut kinds = Vec::new();
-            let body = if *id == FUNCTION {
-                kinds.extend(written(self.functions.len()));
-                self.functions.iter().for_each(|function| kinds.extend(written(function.kind)));
-                &kinds
-            } else {
-                body
+            let mut made = Vec::new();
+            let body = match *id {
+                IMPORT => {
+                    made.extend(written(self.imports.len()));
+                    for import in &self.imports {
+                        made.extend(written(import.from.len()));
+                        made.extend(&import.from);
+                        made.extend(written(import.name.len()));
+                        made.extend(import.name.as_bytes());
+                        made.extend(&import.kind);
+                    }
+                    &made
+                }
+                FUNCTION => {
+                    made.extend(written(self.functions.len()));
+                    made.extend(self.functions.iter().flat_map(|function| written(function.kind)));
+                    &made
+                }
+                _ => body,
             };
             let out = if coded { &mut after } else { &mut before };
             out.push(*id);
@@ -119,6 +150,46 @@ impl Module {
             }
         }
         (before, after)
+    }
+
+    /// The names of what is imported.
+    pub(super) fn imports(&self) -> BTreeSet<String> {
+        self.imports.iter().map(|import| import.name.clone()).collect()
+    }
+
+    /// Leaves out the imported functions that `used` does not hold, by number. Their numbers are still those of before.
+    pub(super) fn keep_imports(&mut self, used: &[bool]) {
+        let mut used = used.iter().copied();
+        self.imports.retain(|import| !import.is_function() || used.next().unwrap_or(true));
+        self.imported = self.imports.iter().filter(|one| one.is_function()).count();
+    }
+
+    /// Gives imports other names.
+    pub(super) fn rename_imports(&mut self, names: &BTreeMap<String, String>) {
+        for import in &mut self.imports {
+            if let Some(name) = names.get(&import.name) {
+                import.name.clone_from(name);
+            }
+        }
+    }
+
+    /// Leaves out exports that have none of these names.
+    pub(super) fn keep_exports(&mut self, names: &BTreeSet<String>) -> Outcome<()> {
+        let Some(section) = self.section(EXPORT) else { return Ok(()) };
+        let mut at = Reader::new(section);
+        let (mut count, mut kept) = (0, Vec::new());
+        for _ in 0..at.number()? {
+            let from = at.at;
+            let name = at.name()?;
+            at.byte()?;
+            at.number()?;
+            if names.iter().any(|one| one.as_bytes() == name) {
+                count += 1;
+                kept.extend(at.since(from)?);
+            }
+        }
+        *section = written(count).into_iter().chain(kept).collect();
+        Ok(())
     }
 
     /// Gives each function that is named outside of the code the number that `change` gives for its old one.
@@ -189,19 +260,14 @@ impl Module {
     }
 }
 
-/// How many functions are imported.
-fn imported(at: &mut Reader<'_>) -> Outcome<usize> {
-    let mut count = 0;
+fn imports(at: &mut Reader<'_>) -> Outcome<Vec<Import>> {
+    let mut imports = Vec::new();
     for _ in 0..at.number()? {
-        for _ in 0..2 {
-            let name = at.number()?;
-            at.at += name;
-        }
+        let from = at.name()?;
+        let name = String::from_utf8(at.name()?).map_err(|_| "the wasm imports what has no name.".to_owned())?;
+        let start = at.at;
         match at.byte()? {
-            0 => {
-                at.number()?;
-                count += 1;
-            }
+            0 => at.numbers(1)?,
             kind @ (1 | 2) => {
                 at.at += usize::from(kind == 1);
                 let bounded = at.number()? & 1 == 1;
@@ -210,8 +276,9 @@ fn imported(at: &mut Reader<'_>) -> Outcome<usize> {
             3 => at.at += 2,
             other => return Err(format!("the wasm imports a thing of kind {other}, which module.rs cannot read.")),
         }
+        imports.push(Import { from, name, kind: at.since(start)? });
     }
-    Ok(count)
+    Ok(imports)
 }
 
 fn function(at: &mut Reader<'_>, kind: usize) -> Outcome<Function> {
@@ -268,6 +335,13 @@ impl<'a> Reader<'a> {
         let byte = *self.bytes.get(self.at).ok_or("the wasm breaks off.")?;
         self.at += 1;
         Ok(byte)
+    }
+
+    fn name(&mut self) -> Outcome<Vec<u8>> {
+        let length = self.number()?;
+        let from = self.at;
+        self.at += length;
+        self.since(from)
     }
 
     /// Steps over an expression that is one number, and says which.

@@ -1,4 +1,4 @@
-//! Makes a module smaller, and its functions lie so that they pack well, before it is sorted for the packer. What it does
+//! Makes a module smaller, and puts its functions so that they pack well, before it is sorted for the packer. What it does
 //! stays as it was, but for the message of a panic: the page stops there without one, as it must stop anyway.
 
 use std::collections::{HashMap, HashSet};
@@ -11,12 +11,16 @@ use crate::shell::Outcome;
 const ROW: usize = 8;
 const COMMON: usize = 300;
 
+/// Leaves out what nobody needs.
 pub(super) fn tidy(module: &mut Module) -> Outcome<()> {
     let unsaid = stop_plainly(module);
     keep_used(module)?;
     places::blank(module, &unsaid)?;
-    merge_same(module)?;
-    keep_used(module)?;
+    merge_same(module)
+}
+
+/// Puts functions in an order that packs well.
+pub(super) fn put_like_together(module: &mut Module) -> Outcome<()> {
     let order = neighbours(module);
     reorder(module, &order)
 }
@@ -50,24 +54,33 @@ fn changes_nothing(opcode: u8) -> bool {
     matches!(opcode, 0x1a | 0x1b | 0x20..=0x23 | 0x28..=0x35 | 0x41..=0xc4)
 }
 
-/// Leaves out functions that nothing names.
-fn keep_used(module: &mut Module) -> Outcome<()> {
-    let imported = module.imported;
-    let mut used = vec![false; module.functions.len()];
+/// Leaves out functions that nothing names, also imported ones.
+pub(super) fn keep_used(module: &mut Module) -> Outcome<()> {
+    let mut used = vec![false; module.imported + module.functions.len()];
     let mut open = Vec::new();
     module.change_names(&mut |number| {
         open.push(number);
         number
     })?;
     while let Some(number) = open.pop() {
-        let Some(place) = number.checked_sub(imported) else { continue };
-        if let (Some(seen @ false), Some(function)) = (used.get_mut(place), module.functions.get(place)) {
-            *seen = true;
+        let Some(seen @ false) = used.get_mut(number) else { continue };
+        *seen = true;
+        if let Some(function) = number.checked_sub(module.imported).and_then(|place| module.functions.get(place)) {
             open.extend(function.code.iter().filter_map(Instruction::function));
         }
     }
-    let order: Vec<usize> = (0..used.len()).filter(|place| used[*place]).collect();
-    reorder(module, &order)
+    let order: Vec<usize> = (0..used.len()).filter(|number| used[*number]).collect();
+    let mut numbers = vec![usize::MAX; used.len()];
+    for (new, old) in order.iter().enumerate() {
+        numbers[*old] = new;
+    }
+    let mut own = used[module.imported..].iter().copied();
+    module.functions.retain(|_| own.next().unwrap_or(true));
+    module.keep_imports(&used);
+    let mut change = |number: usize| numbers[number];
+    module.change_names(&mut change)?;
+    module.change_calls(&mut change);
+    Ok(())
 }
 
 /// Functions that are the same become one, until those that call them differ.
@@ -90,7 +103,7 @@ fn merge_same(module: &mut Module) -> Outcome<()> {
     }
 }
 
-/// The functions in the order of `order`; those that are not in it go.
+/// The functions in the order of `order`.
 fn reorder(module: &mut Module, order: &[usize]) -> Outcome<()> {
     let mut places = vec![usize::MAX; module.functions.len()];
     for (new, old) in order.iter().enumerate() {
@@ -160,7 +173,7 @@ fn neighbours(module: &Module) -> Vec<usize> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Module, tidy};
+    use super::{Module, put_like_together, tidy};
 
     /// An imported function and six more: the exported one, which calls two that are the same and one that says a panic and
     /// stops; what says panics; one that nobody calls.
@@ -201,6 +214,7 @@ mod tests {
     fn what_nobody_needs_goes_and_every_name_follows() {
         let mut module = Module::read(&module()).expect("a module");
         tidy(&mut module).expect("tidied");
+        put_like_together(&mut module).expect("sorted");
         let mut exported = None;
         module.change_names(&mut |number| *exported.insert(number)).expect("names");
         let body = |number: usize| {
@@ -208,6 +222,7 @@ mod tests {
             let calls = code.iter().filter_map(super::Instruction::function).collect::<Vec<_>>();
             (code.iter().map(|one| one.opcode).collect::<Vec<_>>(), calls)
         };
+        assert_eq!(module.imports().len(), 0);
         // The exported one, one of the two that are the same, and the one that now only stops.
         assert_eq!(module.functions.len(), 3);
         let (opcodes, calls) = body(exported.expect("an export"));
@@ -222,6 +237,7 @@ mod tests {
         let tidied = || {
             let mut module = Module::read(&module()).expect("a module");
             tidy(&mut module).expect("tidied");
+            put_like_together(&mut module).expect("sorted");
             module.around()
         };
         assert_eq!(tidied(), tidied());
