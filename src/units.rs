@@ -4,8 +4,10 @@
 //! `torch.cuda` examples that divide by 1e9 and cloud bills mean).
 
 pub mod decimal;
+mod few;
 mod order;
 
+pub use few::Few;
 pub use order::sort;
 
 use serde::{Deserialize, Serialize};

@@ -7,7 +7,7 @@ use crate::project::{
     Attention, BaseFormat, Checkpointing, Field, Framework, LossKernel, Measurement, Meter, Method, Precision, Project,
     fields,
 };
-use crate::units::Bytes;
+use crate::units::{self, Bytes};
 
 /// A measurement held against the estimate.
 #[derive(Clone, Debug, PartialEq)]
@@ -122,7 +122,7 @@ pub fn compare(project: &Project, measurement: &Measurement, catalog: &Catalog) 
             better.then(|| (left, Difference::Setting { field, value: value.to_owned(), then }))
         })
         .collect();
-    settings.sort_by(|a, b| a.0.total_cmp(&b.0));
+    units::sort(&mut settings, |a, b| a.0.total_cmp(&b.0));
     compared.reasons = likely(project, measurement, &memory, above > 0.0, catalog);
     // Two settings, and then what cannot be computed.
     let settings = settings.into_iter().map(|(_, difference)| difference).take(2);

@@ -8,10 +8,9 @@ use crate::project::{
     Applied, Field, FieldError, Kind, Project, Relevant, Typed, apply, fields, priced_card, relevant,
 };
 use crate::text::{self, Answer, Lang, Message, featured};
-use crate::units::{Currency, Date};
+use crate::units::{Currency, Date, Few};
 use gloo::timers::callback::Timeout;
 use leptos::prelude::*;
-use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 /// What works the answer out. The page has one; tests bring their own.
@@ -60,11 +59,11 @@ pub struct Page {
     /// Texts as typed, by field, where they differ from what the project would show.
     pub typed: RwSignal<Typed>,
     /// What is wrong, by field.
-    pub errors: RwSignal<BTreeMap<Field, FieldError>>,
+    pub errors: RwSignal<Few<Field, FieldError>>,
     /// Fixes applied, the latest last.
     pub changes: RwSignal<Changes>,
     /// Values that were read from what somebody pasted, by field.
-    pub pasted: RwSignal<BTreeMap<Field, String>>,
+    pub pasted: RwSignal<Few<Field, String>>,
     /// What its link said that was not understood.
     pub unread: RwSignal<Vec<Unread>>,
     /// The field that was typed into last, where nothing else was done since.
@@ -241,9 +240,9 @@ impl Page {
     pub fn open(self, project: Project) {
         self.pending.set_value(None);
         self.typed.set(Typed::new());
-        self.errors.set(BTreeMap::new());
+        self.errors.set(Few::new());
         self.changes.set(Changes::default());
-        self.pasted.set(BTreeMap::new());
+        self.pasted.set(Few::new());
         self.typing.set_value(None);
         self.leave();
         self.project.set(project);

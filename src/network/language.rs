@@ -12,6 +12,7 @@ use super::{Dtype, Program, SLOTS, Slot, Stage, StepConfig, Task, Trained};
 use crate::catalog::grammar::{AttentionCore, AttentionPlan, ExpertLayers};
 use crate::catalog::{LanguageKind, LanguageModel};
 use crate::project::Adapter;
+use crate::units;
 
 pub(crate) use block::{activate, block, mlp, norm};
 pub(crate) use embed::rotary_tables;
@@ -175,8 +176,8 @@ fn decoder(
     // `adapter_start_layer` of litgpt/adapter.py.
     let prompts = n.adapter().is_some_and(|lora| matches!(lora.kind, Adapter::Prompted | Adapter::Scales));
     let prompted_from = if prompts { here(2) } else { 0 };
-    let mut cuts = [0, frozen, here(dense), wide_from, prompted_from, layers];
-    cuts.sort_unstable();
+    let mut cuts = vec![0, frozen, here(dense), wide_from, prompted_from, layers];
+    units::sort(&mut cuts, Ord::cmp);
     for pair in cuts.windows(2) {
         let (mut at, to) = (pair[0], pair[1]);
         n.prompted = prompts && at >= prompted_from;

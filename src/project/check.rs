@@ -3,10 +3,10 @@
 use super::fields::{self, FieldError};
 use super::{Field, Project, relevant};
 use crate::catalog::Catalog;
-use std::collections::BTreeMap;
+use crate::units::Few;
 
 /// What was typed, field by field, as typed.
-pub type Typed = BTreeMap<Field, String>;
+pub type Typed = Few<Field, String>;
 
 /// The outcome of [`apply`].
 #[derive(Clone, Debug, PartialEq)]
@@ -14,7 +14,7 @@ pub struct Applied {
     /// The project with everything that is valid; an invalid field keeps its last valid value.
     pub project: Project,
     /// What is wrong, by field.
-    pub errors: BTreeMap<Field, FieldError>,
+    pub errors: Few<Field, FieldError>,
 }
 
 /// Puts all typed texts onto the last valid project.
@@ -23,8 +23,8 @@ pub struct Applied {
 /// cannot go from one to the other through a single field.
 pub fn apply(last_valid: &Project, typed: &Typed, catalog: &Catalog) -> Applied {
     let mut project = last_valid.clone();
-    let mut errors = BTreeMap::new();
-    for (field, raw) in typed {
+    let mut errors = Few::new();
+    for (field, raw) in typed.iter() {
         if let Err(error) = fields::set(&mut project, *field, raw, catalog) {
             errors.insert(*field, error);
         }

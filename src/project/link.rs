@@ -299,7 +299,7 @@ impl Link {
             let wrong = super::prices::read(&mut project, list, catalog);
             unread.extend(wrong.map(|value| Unread { key: PRICES.into(), value: value.into(), why: Why::Value }));
         }
-        for (field, raw) in &typed {
+        for (field, raw) in typed.iter() {
             // Also where the form would not show the field: the link said it.
             let alone = fields::set(&mut project.clone(), *field, raw, catalog).err();
             if let Some(error) = alone.or_else(|| errors.get(field).cloned()) {

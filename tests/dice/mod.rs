@@ -63,7 +63,7 @@ pub fn project(edits: usize, catalog: &Catalog, dice: &mut Dice) -> Project {
         let mut next = project.clone();
         if fields::set(&mut next, field, &text, catalog).is_ok() {
             // As the form does it: heads that do not share out the width are not taken.
-            project = enough_gpu::project::apply(&project, &[(field, text)].into(), catalog).project;
+            project = enough_gpu::project::apply(&project, &[(field, text)].into_iter().collect(), catalog).project;
         }
     }
     project

@@ -87,6 +87,12 @@ impl Html {
         rest
     }
 
+    /// Leaves out the space before lines, empty lines, and comments of scripts.
+    pub(super) fn remove_margins(&mut self) {
+        let lines = self.0.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with("//"));
+        self.0 = lines.collect::<Vec<_>>().join("\n");
+    }
+
     /// Adds at the end of the body.
     pub(super) fn append_to_body(&mut self, text: &str) -> Outcome<()> {
         let end =

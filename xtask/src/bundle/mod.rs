@@ -66,7 +66,8 @@ fn single(document: &str, files: &[String], loader: &str, wasm: &[u8]) -> Outcom
     html.remove_links_to(files);
     html.remove_scripts_with(files);
     let style = html.merge_styles();
-    let start = without_comments(START);
+    html.remove_margins();
+    let start = tight(&without_comments(START));
     if let Some(mark) = ["</script", "<!--"].iter().find(|mark| start.to_ascii_lowercase().contains(**mark)) {
         return Err(format!("start.js contains `{mark}`, which cannot stand inside a script."));
     }
@@ -75,7 +76,7 @@ fn single(document: &str, files: &[String], loader: &str, wasm: &[u8]) -> Outcom
     tidy::tidy(&mut module)?;
     let loader = without_comments(&loader::shorten(loader, &mut module)?);
     tidy::put_like_together(&mut module)?;
-    let loader = format!("{}\n{loader}\nstartPage(__wbg_init, join);", without_comments(JOIN));
+    let loader = format!("{}\n{loader}\nstartPage(__wbg_init, join);", tight(&without_comments(JOIN)));
     let code = encode::text(&packed(&module, &style, &loader)?);
     html.append_to_body(&format!("<script type=\"text/plain\" id=\"wasm\">{code}</script>"))?;
     html.append_to_body(&format!("<script type=\"module\">{start}</script>"))?;
@@ -115,6 +116,31 @@ fn without_comments(script: &str) -> String {
         inside &= !line.ends_with("*/");
     }
     lines.join("\n")
+}
+
+/// A script without the spaces that mean nothing. It is the project's own: no regular expression is in it.
+fn tight(script: &str) -> String {
+    const SIGNS: &str = "(){}[],;=<>?:&|!*%^\n";
+    let mut out = String::with_capacity(script.len());
+    let (mut quote, mut escaped) = (None, false);
+    let mut rest = script.chars().peekable();
+    while let Some(sign) = rest.next() {
+        if quote.is_none() && sign == ' ' {
+            let beside = |other: char| SIGNS.contains(other);
+            if out.chars().next_back().is_some_and(beside) || rest.peek().copied().is_some_and(beside) {
+                continue;
+            }
+        }
+        match quote {
+            Some(_) if escaped => escaped = false,
+            Some(_) if sign == '\\' => escaped = true,
+            Some(end) if end == sign => quote = None,
+            None if matches!(sign, '"' | '\'' | '`') => quote = Some(sign),
+            _ => {}
+        }
+        out.push(sign);
+    }
+    out
 }
 
 fn files(folder: &Path) -> Outcome<Vec<PathBuf>> {
@@ -187,6 +213,12 @@ mod tests {
     #[test]
     fn the_same_parts_make_the_same_bytes() {
         assert_eq!(whole(), whole());
+    }
+
+    #[test]
+    fn spaces_of_a_script_stay_where_they_mean_something() {
+        let script = "const a = { b: c }, d = \"e = \\\" f\";\nif (g + +h) return i - 1;";
+        assert_eq!(super::tight(script), "const a={b:c},d=\"e = \\\" f\";\nif(g + +h)return i - 1;");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Which card of the catalog a printed name means.
 
 use crate::catalog::{Catalog, Gpu, GpuFamily};
-use crate::units::Bytes;
+use crate::units::{self, Bytes};
 
 /// What a printed name means.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -114,7 +114,8 @@ pub fn by_memory(capacity: Bytes, catalog: &Catalog) -> Vec<&Gpu> {
         GpuFamily::Workstation | GpuFamily::Accelerator => 2,
         GpuFamily::Laptop => 3,
     };
-    found.sort_by_key(|gpu| (far(gpu) >> 26, rank(gpu)));
+    let order = |gpu: &Gpu| (far(gpu) >> 26, rank(gpu));
+    units::sort(&mut found, |a, b| order(a).cmp(&order(b)));
     found
 }
 

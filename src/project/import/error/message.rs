@@ -2,7 +2,7 @@
 
 use super::{Memory, MemoryError, amounts};
 use crate::project::import::text::Text;
-use crate::units::Bytes;
+use crate::units::{self, Bytes};
 
 /// What such messages have in them, in small letters, and whose memory it is where the words alone say so.
 const SIGNS: &[(&str, Option<Memory>)] = &[
@@ -121,7 +121,7 @@ fn places(text: &Text) -> Vec<(usize, &'static str, Option<Memory>)> {
             }
         }
     }
-    places.sort_by(|a, b| b.0.cmp(&a.0).then(b.1.cmp(a.1)));
+    units::sort(&mut places, |a, b| b.0.cmp(&a.0).then(b.1.cmp(a.1)));
     places.dedup();
     places.truncate(CLOSELY);
     places
