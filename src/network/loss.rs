@@ -58,6 +58,15 @@ pub(crate) fn cross_entropy(n: &mut Layers, x: Tensor, head: Head) {
         n.b.touch(loss);
         return;
     }
+    if n.config.code.fused_layers {
+        // `_VocabParallelCrossEntropy` of megatron/core/tensor_parallel/cross_entropy.py: one fp32 copy of the logits, in which
+        // exponentials, then probabilities and at last gradients are made in place.
+        let loss = n.b.early_gradient_loss(&[logits], Dtype::F32, 0, 0.0);
+        n.b.logits_aux();
+        n.b.touch(logits);
+        n.b.touch(loss);
+        return;
+    }
     let mut wide = if upcast { n.b.cast(logits, Dtype::F32) } else { logits };
     wide = n.b.as_logits(wide);
     // The 16-bit logits have no name any more once they are fp32, and the loss works on a copy without the last token.
@@ -67,16 +76,14 @@ pub(crate) fn cross_entropy(n: &mut Layers, x: Tensor, head: Head) {
         let shifted = n.b.copy(wide, wide.rows, wide.cols);
         wide = n.b.as_logits(shifted);
     }
-    let saves = SAVE_OUT | u8::from(n.b.keeps_softmax_input);
-    let mut kernel = Kernel { saves, kind: Kind::Logits, ..Kernel::default() };
-    if n.config.shards.tensor > 1 {
-        // Over divided logits log-softmax is written out: their shifted copy and its exponentials; backward fills a zero
-        // tensor, takes the exponentials and adds the two (torch/distributed/tensor/parallel/loss.py).
-        let one = bytes(tokens * vocab, wide.dtype);
-        kernel.temp = one;
-        kernel.back_temp = 2 * one;
-    }
-    let mut log_probabilities = n.b.fused(&[wide], tokens, vocab, wide.dtype, kernel);
+    let divided = n.config.shards.tensor > 1;
+    let mut log_probabilities = if divided {
+        let t = n.b.divided_log_softmax(wide);
+        n.b.as_logits(t)
+    } else {
+        let saves = SAVE_OUT | u8::from(n.b.keeps_softmax_input);
+        n.b.fused(&[wide], tokens, vocab, wide.dtype, Kernel { saves, kind: Kind::Logits, ..Kernel::default() })
+    };
     if n.config.autocast.is_some() && wide.dtype.is_half() {
         // `cross_entropy` runs log-softmax as it comes; autocast then wants `nll_loss` in fp32.
         let cast = n.b.cast(log_probabilities, Dtype::F32);

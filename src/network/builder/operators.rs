@@ -307,6 +307,16 @@ impl Builder {
         self.emit_kind(inputs, rows, cols, dtype, kernel.kind, op)
     }
 
+    /// Log-softmax over logits that are divided over cards, written out: their shifted copy, and its exponentials for a while.
+    /// Backward, the loss fills zeros with minus one at the labels; their sum with the exponentials, and its product with
+    /// the loss's gradient, are the logits' (torch/distributed/tensor/parallel/loss.py).
+    pub(crate) fn divided_log_softmax(&mut self, t: Tensor) -> Tensor {
+        let one = t.bytes();
+        let out = self.emit(&[t], t.rows, t.cols, t.dtype, Op { backward: Backward::Pass, temp: one, ..BLANK });
+        let op = Op { backward: Backward::Fresh, saves: 1, back_temp: one, ..BLANK };
+        self.push(&[out], Some((t.rows, t.cols, t.dtype, Kind::Activation, true)), op).unwrap_or(out)
+    }
+
     /// Selective checkpointing keeps the last operator's result.
     pub(crate) fn keep_last(&mut self) {
         if let Some(op) = self.segment.ops.last_mut() {
