@@ -7,8 +7,8 @@ use enough_gpu::advise::{FixKind, advise};
 use enough_gpu::catalog::{Catalog, LanguageKind};
 use enough_gpu::estimate::{self, Part};
 use enough_gpu::project::{
-    Checkpointing, Framework, Hardware, Interconnect, Method, Network, Offload, Optimizer, Parallel, Precision,
-    Project, Sharding, Wires,
+    Attention, Checkpointing, Framework, Hardware, Interconnect, Method, Network, Offload, Optimizer, Parallel,
+    Precision, Project, Sharding, Wires,
 };
 use enough_gpu::units::Bytes;
 
@@ -289,4 +289,48 @@ fn one_count_wherever_it_is_named() {
         }
     }
     assert!(named > 20, "{named}");
+}
+
+/// The loss over logits that are divided over cards: 16 bytes a logit at its highest, all fp32 (log-probabilities, zeros,
+/// exponentials, sum or product), read from torch/distributed/tensor/parallel/loss.py; Megatron's, in place of one fp32 copy
+/// of 16-bit logits, 6 bytes (Korthikanti et al. 2022 count 4 for the copy).
+#[test]
+fn divided_logits_take_so_many_bytes() {
+    let catalog = Catalog::bundled();
+    let gpu = catalog.gpu("h100-sxm");
+    for (framework, bytes) in [(Framework::Torchtitan, 16.0), (Framework::Megatron, 6.0)] {
+        let mut project = on("h100-sxm", 8, Method::Scratch);
+        project.framework = framework;
+        project.precision = Precision::MasterBf16;
+        project.micro_batch = 4;
+        project.sequence = 8192;
+        project.hardware.parallel = Parallel { tensor: 8, ..Parallel::default() };
+        let memory = estimate::memory(&project, gpu, &catalog).unwrap();
+        assert_eq!(memory.moment, estimate::Moment::Loss, "{framework:?}");
+        let logits = 4.0 * 8192.0 * 128_256.0 / 8.0;
+        let held = memory.part(Part::Logits) + memory.part(Part::Temporaries);
+        let each = held.0 as f64 / logits;
+        assert!((each - bytes).abs() < 0.6, "{framework:?}: {each} bytes a logit");
+    }
+}
+
+/// transformers writes the scores of some families out where no kernel is named: their memory goes with the square of the
+/// length.
+#[test]
+fn families_without_a_fused_kernel_write_their_scores() {
+    let catalog = Catalog::bundled();
+    let memory = |model: &str, framework, sequence| {
+        let mut project = Project { model: model.to_owned(), framework, sequence, ..on("h100-sxm", 1, Method::Lora) };
+        project.micro_batch = 1;
+        estimate::memory(&project, catalog.gpu("h100-sxm"), &catalog).unwrap()
+    };
+    for (model, writes) in [("gpt-oss-20b", true), ("bloom-7b1", true), ("gpt-neo-125m", true), ("llama-3.1-8b", false)]
+    {
+        let resolved = memory(model, Framework::Transformers, 1024).resolved.attention;
+        assert_eq!(resolved == Attention::Eager, writes, "{model}");
+        assert_ne!(memory(model, Framework::Unsloth, 1024).resolved.attention, Attention::Eager, "{model}");
+    }
+    let [short, middle, long] =
+        [1024, 2048, 4096].map(|n| memory("gpt-oss-20b", Framework::Transformers, n).allocated.0 as f64);
+    assert!(long - middle > 2.3 * (middle - short), "{short} {middle} {long}");
 }

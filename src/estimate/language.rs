@@ -6,7 +6,7 @@ use super::walks::{Input, Walks};
 use super::{CannotEstimate, EstimateMethod, MemoryEstimate, Part, Resolved, TimelinePoint, layout, overhead, stack};
 use crate::catalog::{Gpu, LanguageKind, LanguageModel};
 use crate::network::{self, Program};
-use crate::project::{Field, Framework, LanguageTask, Objective, Offload, Project, Runtime, Sharding};
+use crate::project::{Attention, Field, Framework, LanguageTask, Objective, Offload, Project, Runtime, Sharding};
 use crate::step::{self, Category, Live, Stage, StepConfig, StepResult, Task, Walk};
 use crate::units::{Bytes, GIB};
 
@@ -219,6 +219,9 @@ impl Plan {
             LanguageTask::Embedding => Task::Embedding,
         };
         let mut config = stack::configure(project, u64::from(model.layers), task, gpu);
+        if project.attention == Attention::Auto && stack::writes_scores(project, model) {
+            config.attention = step::AttentionKernel::Eager;
+        }
         let count = u64::from(project.hardware.count.max(1));
         let sharding = layout::sharding(project);
         layout::lay_out(project, model, stage, &mut config);

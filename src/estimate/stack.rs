@@ -377,6 +377,12 @@ const fn eight_bit(optimizer: Optimizer) -> bool {
     matches!(optimizer, Optimizer::AdamW8bit | Optimizer::PagedAdamW8bit)
 }
 
+/// Whether transformers knows no fused attention for the family (`_supports_sdpa` of its models: false, or not there).
+pub fn writes_scores(project: &Project, model: &LanguageModel) -> bool {
+    let stack = Stack::of(project.framework);
+    !stack.own_kernels && matches!(model.family, "gpt-oss" | "BLOOM" | "MPT" | "GPT-Neo")
+}
+
 /// Whether a quantized base has experts that its library leaves in 16 bit.
 pub fn leaves_experts(project: &Project, model: &LanguageModel) -> bool {
     let stack = Stack::of(project.framework).at(project.runtime);

@@ -312,7 +312,8 @@ impl Builder {
     /// the loss's gradient, are the logits' (torch/distributed/tensor/parallel/loss.py).
     pub(crate) fn divided_log_softmax(&mut self, t: Tensor) -> Tensor {
         let one = t.bytes();
-        let out = self.emit(&[t], t.rows, t.cols, t.dtype, Op { backward: Backward::Pass, temp: one, ..BLANK });
+        let shifted = Op { backward: Backward::Pass, temp: one, ..BLANK };
+        let out = self.emit_kind(&[t], t.rows, t.cols, t.dtype, Kind::Logits, shifted);
         let op = Op { backward: Backward::Fresh, saves: 1, back_temp: one, ..BLANK };
         self.push(&[out], Some((t.rows, t.cols, t.dtype, Kind::Activation, true)), op).unwrap_or(out)
     }
