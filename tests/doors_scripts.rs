@@ -54,6 +54,14 @@ const SCRIPTS: &[(&str, &str)] = &[
         "model=resnet50",
     ),
     ("./distributed_train.sh 4 /data/imagenet --model convnext_tiny --amp", "model=convnext-tiny precision=amp-fp16"),
+    (
+        "python main.py --data-path /imagenet --model deit_base_patch16_224 --batch-size 256 --epochs 300",
+        "model=deit-b-16 batch=256 epochs=300",
+    ),
+    (
+        "python run_speech_recognition_ctc.py --model_name_or_path=\"facebook/wav2vec2-large-xlsr-53\" --fp16",
+        "model=wav2vec2-large precision=amp-fp16",
+    ),
     // Checkpointing comes with the preparation of a packed base
     (
         "python qlora.py --model_name_or_path huggyllama/llama-7b --bits 4 --bf16 --source_max_len 16 --target_max_len 512 \
