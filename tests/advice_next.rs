@@ -226,3 +226,36 @@ fn what_grows_does_not_contradict_itself() {
     let growth = enough_gpu::advise::growth(&tabular, 10, &catalog).unwrap();
     assert!(!growth.batch && growth.still_fits.is_none());
 }
+
+/// A step of two samples is not spread over eight cards; one of sixteen may be.
+#[test]
+fn no_plan_has_more_cards_than_samples() {
+    let catalog = Catalog::bundled();
+    let mut several = 0;
+    for mut project in projects(&catalog) {
+        project.budget.currency = Currency::Cny;
+        let step = project.micro_batch * project.accumulation;
+        let picks = advise(&project, &catalog).unwrap().plans.picks;
+        several += usize::from(picks.iter().any(|(_, plan)| plan.count > 1));
+        // Where no fewer cards hold it, more of them are no choice.
+        if picks.iter().any(|(_, plan)| u64::from(plan.count) <= step && plan.way == Way::Rent) {
+            let rented = |plan: &Plan| matches!(plan.way, Way::Rent | Way::Spot);
+            let within = |plan: &Plan| !rented(plan) || u64::from(plan.count) <= step;
+            assert!(picks.iter().all(|(_, plan)| within(plan)), "{}: {picks:?}", project.preset);
+        }
+    }
+    assert!(several > 5, "{several}");
+}
+
+/// Whoever trains on the card that shows the screen is first told to hang the screen elsewhere, which costs nothing.
+#[test]
+fn the_screen_goes_before_the_model() {
+    let catalog = Catalog::bundled();
+    let mut project = Project::from_preset(catalog.preset("joke-chat-qlora").unwrap(), &catalog);
+    (project.hardware.gpu, project.hardware.desktop) = ("rtx-4060".into(), true);
+    let plan = advise(&project, &catalog).unwrap().make_it_fit.unwrap();
+    assert!(plan.fixes.contains(&FixKind::FreeDisplay) && plan.project.model == project.model, "{:?}", plan.fixes);
+    project.hardware.desktop = false;
+    let fixes = advise(&project, &catalog).unwrap().fixes;
+    assert!(fixes.iter().all(|fix| fix.kind != FixKind::FreeDisplay));
+}

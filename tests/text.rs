@@ -222,6 +222,7 @@ fn fixes_are_in_both_languages() {
         FixKind::FewerFrames { frames: 17 },
         FixKind::ShorterAudio { seconds: 15.0 },
         FixKind::CacheLatents,
+        FixKind::FreeDisplay,
         FixKind::MoreCards { count: 2 },
         FixKind::Sharding,
         FixKind::Offload,

@@ -83,6 +83,8 @@ pub enum FixKind {
     },
     /// Latents and text embeddings computed beforehand.
     CacheLatents,
+    /// The screen hangs on the processor's graphics, and the card is free of the desktop.
+    FreeDisplay,
     /// As many samples at a time as fit, with as much less accumulation.
     LargerMicroBatch {
         /// Samples per card and forward pass.

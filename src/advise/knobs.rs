@@ -12,7 +12,7 @@ use super::engine::{accumulation, divides};
 use super::subject::Subject;
 use super::warnings::{quantizes, runs_triton};
 use super::{FixKind, QualityRisk, smaller};
-use crate::catalog::{Domain, Gpu, Vendor};
+use crate::catalog::{Domain, Gpu, GpuFamily, Vendor};
 use crate::estimate::gathers_whole_gradients;
 use crate::estimate::time::has_flash;
 use crate::project::{
@@ -112,6 +112,10 @@ pub(super) fn knobs(project: &Project, subject: Subject, gpu: &Gpu) -> Vec<Knob>
     }
     if domain == Domain::Diffusion && !project.cached_latents {
         knobs.push(one(0, FixKind::CacheLatents));
+    }
+    // A notebook's card draws its screen or not by itself.
+    if project.hardware.desktop && gpu.family != GpuFamily::Laptop {
+        knobs.push(one(0, FixKind::FreeDisplay));
     }
     if project.precision == Precision::Fp32 && units {
         knobs.push(one(0, FixKind::MixedPrecision));
@@ -289,6 +293,7 @@ pub(super) fn apply(kind: FixKind, project: &mut Project, gpu: &Gpu) {
         FixKind::FewerFrames { frames } => project.frames = frames,
         FixKind::ShorterAudio { seconds } => project.audio_seconds = seconds,
         FixKind::CacheLatents => project.cached_latents = true,
+        FixKind::FreeDisplay => project.hardware.desktop = false,
         FixKind::MoreCards { count } => {
             project.accumulation = accumulation(project, count);
             if project.hardware.count <= 1 {
@@ -326,6 +331,7 @@ pub(super) fn risk(kind: FixKind, project: &Project, domain: Domain) -> QualityR
         | FixKind::FusedLoss
         | FixKind::FusedOptimizer
         | FixKind::CacheLatents
+        | FixKind::FreeDisplay
         | FixKind::Unquantized
         | FixKind::MoreCards { .. }
         | FixKind::Sharding

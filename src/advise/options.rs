@@ -86,6 +86,7 @@ const fn knob_of(kind: FixKind) -> Knob {
         | FixKind::ShorterAudio { .. }
         | FixKind::SmallerModel { .. }
         | FixKind::Unquantized
+        | FixKind::FreeDisplay
         | FixKind::Way { .. } => Knob::None,
     }
 }

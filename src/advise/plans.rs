@@ -3,12 +3,13 @@
 
 use super::beside::{AtHome, nearly, purchases, rentals};
 use super::cards::{LONGEST_H, Ranked};
+use super::engine::step_on;
 use super::picks::{AS_CHEAP_AS, at_home, front, picks};
 use super::terms::{SET_UP_H, Terms};
 use super::ways::{elsewhere, own_card, without_rent};
 use super::{Billed, CardChoice, FreeChoice, FreeInstead, Pick};
-use crate::catalog::{Catalog, Gpu};
-use crate::project::Project;
+use crate::catalog::{Catalog, Domain, Gpu};
+use crate::project::{Method, Project};
 use crate::units::Money;
 
 /// Waits within this factor are the same to a person.
@@ -188,7 +189,15 @@ pub(super) fn plans(project: &Project, catalog: &Catalog, given: &Given<'_>) -> 
     let mut cards = given.cards.iter().map(|ranked| &ranked.choice);
     let foreign = !cards.any(|c| c.fits && ends(c) && c.rent.is_some_and(|r| !r.converted));
     let mut others: Vec<Plan> = Vec::new();
-    for ranked in given.cards.iter().filter(|r| r.choice.fits && r.mainstream) {
+    // Every card takes a sample of a step at the least: more cards than samples make another training of it, which is no
+    // way to end sooner where fewer cards will do. Steps of a pre-training are made for the cards.
+    let language = catalog.model(&project.model).is_some_and(|m| m.domain == Domain::Language);
+    let step = step_on(project, project.hardware.count.max(1));
+    let usual = |r: &&Ranked| r.choice.fits && r.mainstream;
+    let shares = |r: &&Ranked| u64::from(r.choice.count) <= step;
+    let enough = !(language && project.method == Method::Scratch)
+        && given.cards.iter().filter(usual).any(|r| shares(&r) && ends(&r.choice) && r.choice.rent.is_some());
+    for ranked in given.cards.iter().filter(usual).filter(|r| !enough || shares(r)) {
         let choice = &ranked.choice;
         let Some(gpu) = catalog.gpu(choice.gpu) else { continue };
         let start = all.len();

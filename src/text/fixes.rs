@@ -62,6 +62,7 @@ pub fn fix(lang: Lang, kind: FixKind) -> String {
             let seconds = plain(seconds);
             say!(lang, "每条减到 {seconds} 秒", "Cut clips to {seconds} s")
         }
+        FixKind::FreeDisplay => say!(lang, "显示器插到主板上", "Plug the screen into the board"),
         FixKind::CacheLatents => say!(lang, "先把潜变量缓存好", "Cache latents beforehand"),
         FixKind::BlockSwap { share } => {
             let share = percent(share);
@@ -201,6 +202,12 @@ pub const fn fix_detail(kind: FixKind) -> Message {
         }
         FixKind::FewerFrames { .. } => both!("每段视频短一点。", "Each clip is shorter."),
         FixKind::ShorterAudio { .. } => both!("每条音频短一点。", "Each clip is shorter."),
+        FixKind::FreeDisplay => {
+            both!(
+                "桌面用核显画，显卡空出来训练；处理器没有核显就不行。",
+                "The processor's graphics draw the desktop and the card is free; not with a processor that has none."
+            )
+        }
         FixKind::CacheLatents => {
             both!(
                 "图片和文字先编码好，VAE 和文本编码器就不用上卡。",

@@ -30,7 +30,8 @@ pub const OLD_PRICE: Message =
 pub fn plan_card(lang: Lang, plan: &Plan, catalog: &Catalog) -> String {
     let Some(gpu) = catalog.gpu(plan.gpu) else { return say!(lang, "处理器", "Processor") };
     let name = super::card_called(lang, gpu);
-    if plan.count > 1 { format!("{name} × {}", plan.count) } else { name }
+    let gap = if name.ends_with('）') { "" } else { " " };
+    if plan.count > 1 { format!("{name}{gap}× {}", plan.count) } else { name }
 }
 
 /// How one gets at it, in a few words.

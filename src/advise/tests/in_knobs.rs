@@ -18,6 +18,7 @@ fn risks_are_those_of_the_literature() {
         F::FusedLoss,
         F::FusedOptimizer,
         F::CacheLatents,
+        F::FreeDisplay,
         F::Unquantized,
         F::MoreCards { count: 2 },
         F::Sharding,
