@@ -259,3 +259,15 @@ fn the_screen_goes_before_the_model() {
     let fixes = advise(&project, &catalog).unwrap().fixes;
     assert!(fixes.iter().all(|fix| fix.kind != FixKind::FreeDisplay));
 }
+
+/// A shorter side of clips is set where musubi-tuner reads it, of pictures where sd-scripts does.
+#[test]
+fn sizes_are_set_where_they_are_read() {
+    let catalog = Catalog::bundled();
+    for (preset, wanted) in [("wan-lora", "resolution = [256, 256]"), ("gongbi-lora-flux", "--resolution 256")] {
+        let mut project = Project::from_preset(catalog.preset(preset).unwrap(), &catalog);
+        (project.framework, project.image_side) = (Framework::Kohya, 256);
+        let option = enough_gpu::advise::option(FixKind::SmallerImage { side: 256 }, &project);
+        assert_eq!(option.as_deref(), Some(wanted), "{preset}");
+    }
+}

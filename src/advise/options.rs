@@ -9,6 +9,10 @@ pub fn option(kind: FixKind, after: &Project) -> Option<String> {
     let (_, options) = OPTIONS.iter().find(|(framework, _)| *framework == after.framework)?;
     let find = |wanted: Knob| options.iter().find(|(knob, _)| *knob == wanted).map(|(_, template)| *template);
     let mut template = find(knob_of(kind))?.to_owned();
+    // musubi-tuner reads the size of clips from its data set's file (docs/dataset_config.md).
+    if after.framework == Framework::Kohya && after.frames > 1 && matches!(kind, FixKind::SmallerImage { .. }) {
+        template = "resolution = [{side}, {side}]".to_owned();
+    }
     // Whole copies on each card would save nothing.
     if let Some(shard) = find(Knob::Shard).filter(|_| matches!(kind, FixKind::MoreCards { .. })) {
         template = format!("{template}, {shard}");

@@ -33,7 +33,7 @@ pub(super) struct Regions {
 }
 
 /// Boxes with objects of a picture: two are full at a time, and all of them sooner or later where the schedule is one of
-/// hundreds of epochs, as from scratch (detectron2's new_baselines).
+/// hundreds of epochs, as from scratch (detectron2's `new_baselines`).
 fn holding(n: &Layers, scratch: bool) -> u64 {
     const FULL: u64 = 2;
     let batch = n.batch.max(1);
