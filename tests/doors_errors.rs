@@ -189,6 +189,7 @@ RuntimeError: CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(
     case("the kernel's own log", Memory::Killed, [None, None, None, Some(60_356_340.0 / 1024.0), None],
         "[Mon Apr 29 14:55:41 2024] Out of memory: Killed process 1440763 (python) total-vm:87033376kB, anon-rss:60356340kB, file-rss:0kB, shmem-rss:0kB, UID:1000")
         .first(First::LessMainMemory),
+    case("a person's words for it", Memory::Killed, NOTHING, "训练到一半 Killed 了，没有别的报错").first(First::LessMainMemory),
     case("accelerate's last words", Memory::Killed, NOTHING, "subprocess.CalledProcessError: Command '['/usr/bin/python3', 'train_network.py']' died with <Signals.SIGKILL: 9>."),
     case("torchrun's last words", Memory::Killed, NOTHING, "torch.distributed.elastic.multiprocessing.api:failed (exitcode: -9) local_rank: 0 (pid: 2170) of binary: /usr/bin/python3"),
     case("an IDE's last words", Memory::Killed, NOTHING, "Process finished with exit code 137 (interrupted by signal 9:SIGKILL)"),
