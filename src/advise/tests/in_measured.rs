@@ -6,7 +6,7 @@ use super::*;
 fn formats_are_named_as_people_name_them() {
     use BaseFormat as B;
     let of = |method, base, precision, framework| {
-        formats(&Project { method, base, precision, framework, ..Project::default() })
+        formats(&Project { method, precision, base, framework, ..Project::default() })
     };
     let plain = |precision| of(Method::Full, B::AsPrecision, precision, Framework::Transformers);
     assert_eq!(plain(Precision::Fp32), ("fp32", "fp32"));

@@ -3,6 +3,8 @@
 use super::*;
 use crate::project::import::error::Neighbour;
 
+/// As a message says it.
+#[allow(clippy::unnecessary_wraps)]
 const fn gib(n: u64) -> Option<Bytes> {
     Some(Bytes(n << 30))
 }

@@ -9,7 +9,7 @@ use crate::units::Bytes;
 /// Four trained bf16 matrices of 11 MiB and one block of 512 bytes: each gets a segment of 12 MiB, and so small a rest of
 /// it is in use with it.
 fn program() -> Program {
-    let numel = (11 * M + 512) / 2;
+    let numel = 11 * M / 2 + 256;
     let weight = Weight {
         numel,
         stored: 2 * numel,
