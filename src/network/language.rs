@@ -176,7 +176,7 @@ fn decoder(
     // `adapter_start_layer` of litgpt/adapter.py.
     let prompts = n.adapter().is_some_and(|lora| matches!(lora.kind, Adapter::Prompted | Adapter::Scales));
     let prompted_from = if prompts { here(2) } else { 0 };
-    let mut cuts = vec![0, frozen, here(dense), wide_from, prompted_from, layers];
+    let mut cuts = [0, frozen, here(dense), wide_from, prompted_from, layers];
     units::sort(&mut cuts, Ord::cmp);
     for pair in cuts.windows(2) {
         let (mut at, to) = (pair[0], pair[1]);
