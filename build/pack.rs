@@ -373,6 +373,7 @@ fn vision_model(row: &Row) -> Fields {
         .optional("depth", Some(depth))
         .optional("gmacs", row.number("gmacs_at_default"))
         .optional("activations_m", row.number("activations_m_at_default"))
+        .text("kept", row.text("bytes_per_output"))
         .text("heads", row.text("heads"))
         .text("layers", row.text("layers"))
         .text("dim", row.text("dim"))

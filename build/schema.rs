@@ -244,6 +244,7 @@ pub(crate) static VISION: Schema = Schema {
         must("default_resolution", Text),
         may("gmacs_at_default", Sum(0.0001..=100_000.0)),
         may("activations_m_at_default", Sum(0.001..=100_000.0)),
+        may("bytes_per_output", Text),
         may("heads", Text),
         may("layers", Text),
         may("dim", Text),

@@ -34,6 +34,9 @@ pub struct VisionModel {
     pub gmacs: Option<f64>,
     /// Outputs of convolution and linear layers for one sample, in 10^6.
     pub activations_m: Option<f64>,
+    /// Bytes that a traced step holds at its peak for each of those outputs, in fp32 and under autocast, and the share of
+    /// the gradients that is there by then, as printed; empty where nobody traced it.
+    pub kept: &'static str,
     /// Attention heads, where it has any.
     pub heads: &'static str,
     /// Layers or stages, as printed.

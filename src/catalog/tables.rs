@@ -299,6 +299,7 @@ fn vision(c: &mut Cells) -> (Domain, Architecture) {
         depth: c.required("depth"),
         gmacs: c.number("gmacs"),
         activations_m: c.number("activations_m"),
+        kept: c.text("kept"),
         heads: c.text("heads"),
         layers: c.text("layers"),
         dim: c.text("dim"),

@@ -144,12 +144,16 @@ pub(super) fn pieces(
         let native = v.resolution.max(1.0);
         let known = v.activations_m.map(|m| m * 1e6);
         let activations = known.unwrap_or(ACTIVATIONS_PER_PIXEL * native * native) * scale(project, v);
+        let own = numbers(v.kept);
         let (kept, transient) = if recomputes(project) {
             (kind.checkpointed[half], kind.block[half])
+        } else if let &[full, narrow, early] = own.as_slice() {
+            pieces.early_gradients = early;
+            ([full, narrow][half], 0.0)
         } else {
             (kind.kept[half], kind.transient[half])
         };
-        let method = match (known, kind.traced) {
+        let method = match (known, kind.traced || !own.is_empty()) {
             (Some(_), true) => EstimateMethod::Measured,
             (Some(_), false) => EstimateMethod::Extrapolated,
             (None, _) => EstimateMethod::Rough,

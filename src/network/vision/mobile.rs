@@ -18,6 +18,8 @@ struct Stage {
     act: Act,
     /// Expansion and depthwise convolution in one 3 x 3.
     fused: bool,
+    /// An activation at the end of a block, to which nothing is added.
+    acts: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,7 +36,7 @@ enum Squeeze {
 pub(super) struct Mobile {
     stem: u64,
     stages: Vec<Stage>,
-    /// Channels of the last 1 x 1 convolution.
+    /// Channels of the last 1 x 1 convolution, 0 = none.
     last: u64,
     /// Width of a further linear layer before the classifier, 0 = none.
     hidden: u64,
@@ -64,11 +66,19 @@ pub(super) fn network(id: &str) -> Option<Mobile> {
             "5" => (1.6, 2.2, 0.4),
             "6" => (1.8, 2.6, 0.5),
             "7" => (2.0, 3.1, 0.5),
+            "8" => (2.2, 3.6, 0.5),
             _ => return None,
         };
         return Some(efficient(width, depth, dropout));
     }
+    if let Some(version) = id.strip_prefix("efficientnet-lite") {
+        return Some(lite(version.parse().ok().filter(|v| *v < 5)?));
+    }
     Some(match id {
+        "mobilenet-v1" => version_one(),
+        "mnasnet-0.5" => mnas(0.5),
+        "mnasnet-1.0" => mnas(1.0),
+        "mnasnet-1.3" => mnas(1.3),
         "mobilenet-v2" => version_two(),
         "mobilenet-v3-large" => version_three(true),
         "mobilenet-v3-small" => version_three(false),
@@ -101,11 +111,79 @@ fn efficient(width: f64, depth: f64, dropout: f64) -> Mobile {
             squeeze: Squeeze::OfInput,
             act: Act::Silu,
             fused: false,
+            acts: false,
         })
         .collect();
     let last = 4 * stages.last().map_or(320, |s| s.out);
     let stem = divisible(32.0 * width);
     Mobile { stem, stages, last, hidden: 0, act: Act::Silu, stem_act: Act::Silu, drop_branch: 0.2, dropout }
+}
+
+/// `EfficientNet-Lite`: no squeeze, ReLU6, and first and last parts that do not grow (`gen_efficientnet_lite` of timm).
+fn lite(version: usize) -> Mobile {
+    const SCALES: [(f64, f64); 5] = [(1.0, 1.0), (1.0, 1.1), (1.1, 1.2), (1.2, 1.4), (1.4, 1.8)];
+    let (width, depth) = SCALES.get(version).copied().unwrap_or((1.0, 1.0));
+    let mut net = efficient(width, depth, 0.0);
+    for stage in &mut net.stages {
+        stage.squeeze = Squeeze::None;
+        stage.act = Act::Relu6;
+    }
+    for end in [0, 6] {
+        if let Some(stage) = net.stages.get_mut(end) {
+            stage.times = 1;
+        }
+    }
+    Mobile { stem: 32, last: 1280, act: Act::Relu6, stem_act: Act::Relu6, drop_branch: 0.0, ..net }
+}
+
+/// `MNASNet` of torchvision, by its multiplier of width.
+fn mnas(width: f64) -> Mobile {
+    const TABLE: [(f64, u64, u64, u64, u64); 7] = [
+        (1.0, 3, 1, 16, 1),
+        (3.0, 3, 2, 24, 3),
+        (3.0, 5, 2, 40, 3),
+        (6.0, 5, 2, 80, 3),
+        (6.0, 3, 1, 96, 2),
+        (6.0, 5, 2, 192, 4),
+        (6.0, 3, 1, 320, 1),
+    ];
+    let scaled = |channels: u64| (channels as f64 * width / 8.0).round() as u64 * 8;
+    let stages = TABLE
+        .iter()
+        .map(|&(expand, kernel, stride, out, times)| Stage {
+            expand,
+            kernel,
+            stride,
+            out: scaled(out),
+            times,
+            squeeze: Squeeze::None,
+            act: Act::Relu,
+            fused: false,
+            acts: false,
+        })
+        .collect();
+    Mobile { stem: scaled(32), stages, act: Act::Relu, stem_act: Act::Relu, ..version_two() }
+}
+
+/// The first `MobileNet` (`mobilenetv1_100` of timm): a convolution for each channel and one of 1 x 1, both with norm and
+/// ReLU6.
+fn version_one() -> Mobile {
+    const TABLE: [(u64, u64, u64); 5] = [(64, 1, 1), (128, 2, 2), (256, 2, 2), (512, 6, 2), (1024, 2, 2)];
+    let stages = TABLE
+        .iter()
+        .map(|&(out, times, stride)| Stage {
+            expand: 1.0,
+            kernel: 3,
+            stride,
+            out,
+            times,
+            squeeze: Squeeze::None,
+            act: Act::Relu6,
+            fused: false,
+            acts: true,
+        })
+        .collect();
+    Mobile { stages, last: 0, dropout: 0.0, ..version_two() }
 }
 
 /// Fused or not, expansion, stride, channels, layers.
@@ -150,6 +228,7 @@ fn efficient_two(stem: u64, table: &[Row], dropout: f64) -> Mobile {
             squeeze: if fused { Squeeze::None } else { Squeeze::OfInput },
             act: Act::Silu,
             fused,
+            acts: false,
         })
         .collect();
     Mobile { stem, stages, last: 1280, hidden: 0, act: Act::Silu, stem_act: Act::Silu, drop_branch: 0.2, dropout }
@@ -176,6 +255,7 @@ fn version_two() -> Mobile {
             squeeze: Squeeze::None,
             act: Act::Relu6,
             fused: false,
+            acts: false,
         })
         .collect();
     Mobile {
@@ -235,6 +315,7 @@ fn version_three(large: bool) -> Mobile {
             squeeze: if squeeze { Squeeze::OfInside } else { Squeeze::None },
             act: if swish { Act::Hardswish } else { Act::Relu },
             fused: false,
+            acts: false,
         })
         .collect();
     let last = if large { 960 } else { 576 };
@@ -264,7 +345,7 @@ pub(super) fn features(n: &mut Layers, x: Map, net: &Mobile) -> Map {
             index += 1;
         }
     }
-    n.conv_norm(x, Conv::new(net.last, 1), net.act)
+    if net.last > 0 { n.conv_norm(x, Conv::new(net.last, 1), net.act) } else { x }
 }
 
 fn block(n: &mut Layers, x: Map, stage: &Stage, stride: u64, drop: f64) -> Map {
@@ -286,9 +367,9 @@ fn block(n: &mut Layers, x: Map, stage: &Stage, stride: u64, drop: f64) -> Map {
             Squeeze::OfInput => n.squeeze_excite(y, (x.channels / 4).max(1), Act::Silu, Act::Sigmoid),
             Squeeze::OfInside => n.squeeze_excite(y, divisible(inside as f64 / 4.0), Act::ReluCopy, Act::Hardsigmoid),
         };
-        y = n.conv_norm(y, Conv::new(stage.out, 1), Act::None);
+        y = n.conv_norm(y, Conv::new(stage.out, 1), if stage.acts { stage.act } else { Act::None });
     }
-    if stride == 1 && x.channels == stage.out {
+    if stride == 1 && x.channels == stage.out && !stage.acts {
         y = n.stochastic_depth(y, drop);
         y = n.add_in_place(y, x);
     }

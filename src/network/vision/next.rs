@@ -20,6 +20,10 @@ pub(super) fn network(id: &str) -> Option<Next> {
         None => (id.strip_prefix("convnext-")?, false),
     };
     let (blocks, width) = match name {
+        "atto" => ([2, 2, 6, 2], 40),
+        "femto" => ([2, 2, 6, 2], 48),
+        "pico" => ([2, 2, 6, 2], 64),
+        "nano" => ([2, 2, 8, 2], 80),
         "tiny" => ([3, 3, 9, 3], 96),
         "small" => ([3, 3, 27, 3], 96),
         "base" => ([3, 3, 27, 3], 128),

@@ -48,6 +48,7 @@ fn steps(id: &str) -> Option<(Vec<Step>, u64)> {
         "vgg-16" => vgg([2, 2, 3, 3, 3], false),
         "vgg-19" => vgg([2, 2, 4, 4, 4], false),
         "vgg-11-bn" => vgg([1, 1, 2, 2, 2], true),
+        "vgg-13-bn" => vgg([2, 2, 2, 2, 2], true),
         "vgg-16-bn" => vgg([2, 2, 3, 3, 3], true),
         "vgg-19-bn" => vgg([2, 2, 4, 4, 4], true),
         "alexnet" => (

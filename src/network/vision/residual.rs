@@ -14,17 +14,23 @@ pub(super) struct Residual {
     /// Channels of a group's 3 x 3 convolution, for 64 planes.
     width: u64,
     squeeze: bool,
+    /// Three small convolutions begin it, and shortcuts are pooled before they are widened (`resnet50d` of timm).
+    deep: bool,
     /// For pictures of 32 pixels: a first convolution of 3 x 3 that keeps the size, and no pooling.
     small: bool,
 }
 
 /// The network with this id.
 pub(super) fn network(id: &str) -> Option<Residual> {
+    if let Some(net) = id.strip_suffix("-d").and_then(network) {
+        return Some(Residual { deep: true, ..net });
+    }
     if let Some(net) = id.strip_suffix("-cifar").and_then(network) {
         return Some(Residual { small: true, ..net });
     }
-    let plain = Residual { blocks: [3, 4, 6, 3], bottleneck: true, groups: 1, width: 64, squeeze: false, small: false };
+    let plain = Residual { blocks: [3, 4, 6, 3], bottleneck: true, groups: 1, width: 64, squeeze: false, deep: false, small: false };
     Some(match id {
+        "resnet26" => Residual { blocks: [2, 2, 2, 2], ..plain },
         "resnet18" => Residual { blocks: [2, 2, 2, 2], bottleneck: false, ..plain },
         "resnet34" => Residual { bottleneck: false, ..plain },
         "resnet50" => plain,
@@ -37,6 +43,8 @@ pub(super) fn network(id: &str) -> Option<Residual> {
         "resnext101-32x8d" => Residual { blocks: [3, 4, 23, 3], groups: 32, width: 8, ..plain },
         "resnext101-64x4d" => Residual { blocks: [3, 4, 23, 3], groups: 64, width: 4, ..plain },
         "seresnext101-32x4d" => Residual { blocks: [3, 4, 23, 3], groups: 32, width: 4, squeeze: true, ..plain },
+        "seresnext50-32x4d" => Residual { groups: 32, width: 4, squeeze: true, ..plain },
+        "seresnet101" => Residual { blocks: [3, 4, 23, 3], squeeze: true, ..plain },
         "seresnet50" => Residual { squeeze: true, ..plain },
         _ => return None,
     })
@@ -46,6 +54,9 @@ pub(super) fn network(id: &str) -> Option<Residual> {
 pub(super) fn features(n: &mut Layers, x: Map, net: &Residual) -> Map {
     let x = if net.small {
         n.conv_norm(x, Conv::new(64, 3), Act::Relu)
+    } else if net.deep {
+        let x = deep_stem(n, x, Act::Relu, false);
+        n.max_pool(x, 3, 2, 1)
     } else {
         let x = n.conv_norm(x, Conv::new(64, 7).stride(2), Act::Relu);
         n.max_pool(x, 3, 2, 1)
@@ -61,20 +72,24 @@ pub(super) fn features(n: &mut Layers, x: Map, net: &Residual) -> Map {
     x
 }
 
+/// Three small convolutions with their norms.
+fn deep_stem(n: &mut Layers, x: Map, act: Act, fixed: bool) -> Map {
+    [(32, 2), (32, 1), (64, 1)]
+        .into_iter()
+        .fold(x, |x, (out, stride)| normed(n, x, Conv::new(out, 3).stride(stride), act, fixed))
+}
+
 /// The maps of all four stages as RT-DETR has them (`modeling_rt_detr_resnet.py`): three small convolutions begin, shortcuts
 /// are pooled before they are widened, ReLU is not in place, and everything is trained but fixed batch norms.
 pub(super) fn pooled_stages(n: &mut Layers, x: Map, net: &Residual, norms: Norms) -> [Map; 4] {
     let fixed = norms == Norms::Constant;
-    let mut x = x;
-    for (out, stride) in [(32, 2), (32, 1), (64, 1)] {
-        x = normed(n, x, Conv::new(out, 3).stride(stride), Act::ReluCopy, fixed);
-    }
-    x = n.max_pool(x, 3, 2, 1);
+    let x = deep_stem(n, x, Act::ReluCopy, fixed);
+    let mut x = n.max_pool(x, 3, 2, 1);
     let mut stages = [x; 4];
     for (index, (kept, &blocks)) in stages.iter_mut().zip(&net.blocks).enumerate() {
         for block in 0..blocks {
             let stride = if index > 0 && block == 0 { 2 } else { 1 };
-            let shape = Shape { planes: 64 << index, stride, dilation: 1, fixed, pooled: true, first: block == 0 };
+            let shape = Shape { planes: 64 << index, stride, dilation: 1, fixed, copies: true, pooled: true, first: block == 0 };
             x = block_with(n, x, net, shape);
         }
         *kept = x;
@@ -162,9 +177,7 @@ pub(super) fn encoder(n: &mut Layers, x: Map, net: &Residual) -> [Map; 5] {
 /// `deep`: three small convolutions begin it (`ResNetV1c` of mmsegmentation).
 pub(super) fn dilated(n: &mut Layers, x: Map, net: &Residual, deep: bool) -> [Map; 3] {
     let x = if deep {
-        let x = n.conv_norm(x, Conv::new(32, 3).stride(2), Act::Relu);
-        let x = n.conv_norm(x, Conv::new(32, 3), Act::Relu);
-        n.conv_norm(x, Conv::new(64, 3), Act::Relu)
+        deep_stem(n, x, Act::Relu, false)
     } else {
         n.conv_norm(x, Conv::new(64, 7).stride(2), Act::Relu)
     };
@@ -209,7 +222,9 @@ struct Shape {
     dilation: u64,
     /// Batch norms are fixed.
     fixed: bool,
-    /// Shortcuts are pooled before they are widened, and ReLU is not in place.
+    /// ReLU is not in place.
+    copies: bool,
+    /// Shortcuts are pooled before they are widened.
     pooled: bool,
     /// The first of its stage.
     first: bool,
@@ -217,7 +232,7 @@ struct Shape {
 
 impl Shape {
     const fn new(planes: u64, stride: u64) -> Self {
-        Self { planes, stride, dilation: 1, fixed: false, pooled: false, first: false }
+        Self { planes, stride, dilation: 1, fixed: false, copies: false, pooled: false, first: false }
     }
 }
 
@@ -233,8 +248,8 @@ fn normed(n: &mut Layers, x: Map, conv: Conv, act: Act, fixed: bool) -> Map {
 }
 
 fn block_with(n: &mut Layers, x: Map, net: &Residual, shape: Shape) -> Map {
-    let Shape { planes, stride, dilation, fixed, pooled, first } = shape;
-    let relu = if pooled { Act::ReluCopy } else { Act::Relu };
+    let Shape { planes, stride, dilation, fixed, copies, pooled, first } = shape;
+    let relu = if copies { Act::ReluCopy } else { Act::Relu };
     let norm = |n: &mut Layers, x: Map, conv: Conv, act: Act| normed(n, x, conv, act, fixed);
     let out = if net.bottleneck { planes * 4 } else { planes };
     let mut y = if net.bottleneck {
@@ -263,5 +278,5 @@ fn block_with(n: &mut Layers, x: Map, net: &Residual, shape: Shape) -> Map {
 }
 
 fn block(n: &mut Layers, x: Map, net: &Residual, planes: u64, stride: u64) -> Map {
-    block_with(n, x, net, Shape::new(planes, stride))
+    block_with(n, x, net, Shape { pooled: net.deep, ..Shape::new(planes, stride) })
 }

@@ -47,6 +47,8 @@ pub(super) struct Vit {
     pub(super) quick_gelu: bool,
     /// A token sees those before it (CLIP's text).
     pub(super) causal: bool,
+    /// The feed-forward part has a gate (`EVA-02`): in one matrix with what it opens, or apart and with a norm behind.
+    pub(super) gated: bool,
 }
 
 pub(super) const fn plain(patch: u64, width: u64, layers: u64, heads: u64) -> Vit {
@@ -67,6 +69,7 @@ pub(super) const fn plain(patch: u64, width: u64, layers: u64, heads: u64) -> Vi
         relative: false,
         quick_gelu: false,
         causal: false,
+        gated: false,
     }
 }
 
@@ -79,12 +82,17 @@ pub(super) fn network(id: &str) -> Option<Vit> {
     const HUGE: Vit = plain(14, 1280, 32, 16);
     let module = |v: Vit| Vit { attention: Attention::Module, ..v };
     let third = |v: Vit| Vit { branch_scale: true, extra: 5, positions: false, turned: true, ..v };
+    let scaled = |v: Vit| Vit { branch_scale: true, ..v };
     let dino = |v: Vit| Vit { patch: 14, branch_scale: true, ..v };
+    let eva =
+        |v: Vit, mlp| Vit { patch: 14, mlp, gated: true, turned: true, averaged: true, qkv_bias: false, ..v };
     let beit =
         |v: Vit| Vit { branch_scale: true, positions: false, relative: true, averaged: true, qkv_bias: false, ..v };
     Some(match id {
         "vit-ti-16" | "deit-ti-16" => TINY,
         "vit-s-16" | "deit-s-16" => SMALL,
+        "vit-s-8" => Vit { patch: 8, ..SMALL },
+        "vit-b-8" => Vit { patch: 8, ..BASE },
         "vit-s-32" => Vit { patch: 32, ..SMALL },
         "vit-b-16" | "vit-b-16-384" => module(BASE),
         "vit-b-32" => module(Vit { patch: 32, ..BASE }),
@@ -96,10 +104,16 @@ pub(super) fn network(id: &str) -> Option<Vit> {
         "vit-gg-14" => Vit { mlp: 8192, ..plain(14, 1664, 48, 16) },
         "vit-so400m-14" => Vit { mlp: 4304, extra: 0, averaged: true, ..plain(14, 1152, 27, 16) },
         "deit-b-16" => BASE,
+        "eva02-ti-14" => eva(TINY, 512),
+        "eva02-s-14" => eva(SMALL, 1024),
+        "eva02-b-14" => Vit { attention: Attention::Apart, ..eva(BASE, 2048) },
+        "eva02-l-14" => Vit { attention: Attention::Apart, ..eva(LARGE, 2730) },
         "beit-b-16" => beit(BASE),
         "beit-l-16" => beit(LARGE),
-        "deit3-b-16" => Vit { branch_scale: true, ..BASE },
-        "deit3-l-16" => Vit { branch_scale: true, ..LARGE },
+        "deit3-s-16" => scaled(SMALL),
+        "deit3-b-16" => scaled(BASE),
+        "deit3-l-16" => scaled(LARGE),
+        "deit3-h-14" => scaled(HUGE),
         "dinov2-s-14" | "dinov2-s-14-518" => dino(SMALL),
         "dinov2-b-14" | "dinov2-b-14-518" => dino(BASE),
         "dinov2-l-14" | "dinov2-l-14-518" => dino(LARGE),
@@ -134,8 +148,11 @@ pub(super) fn tokens(n: &mut Layers, x: Map, net: &Vit) -> Tensor {
     x = blocks(n, x, net);
     n.clear(Slot(1));
     n.clear(Slot(2));
-    let normed = n.channel_norm(x);
-    normed.t
+    if net.gated {
+        // The norm comes after the mean.
+        return x.t;
+    }
+    n.channel_norm(x).t
 }
 
 /// All blocks.
@@ -157,8 +174,10 @@ pub(super) fn block(n: &mut Layers, x: Tensor, net: &Vit) -> Tensor {
     let input = x;
     let x = n.b.add(x, attended);
     let normed = n.layer_norm(x, true, true);
-    let inner = n.linear(normed, net.mlp, true, Role::Mlp);
-    let inner = if net.quick_gelu {
+    let inner = if net.gated { gate(n, normed, net) } else { n.linear(normed, net.mlp, true, Role::Mlp) };
+    let inner = if net.gated {
+        inner
+    } else if net.quick_gelu {
         let scaled = n.b.scale(inner);
         let gate = n.act_tensor(scaled, Act::Sigmoid);
         n.b.mul(inner, gate)
@@ -171,6 +190,21 @@ pub(super) fn block(n: &mut Layers, x: Tensor, net: &Vit) -> Tensor {
     let sum = n.b.add(x, out);
     n.b.touch(input);
     sum
+}
+
+/// What a gate leaves of the inner columns (`GluMlp` and `SwiGLU` of timm's `mlp.py`).
+fn gate(n: &mut Layers, x: Tensor, net: &Vit) -> Tensor {
+    if net.attention == Attention::Apart {
+        let [gate, inner] = [(); 2].map(|()| n.linear(x, net.mlp, true, Role::Mlp));
+        let open = n.act_tensor(gate, Act::Silu);
+        let inner = n.b.mul(open, inner);
+        return n.layer_norm(inner, true, true);
+    }
+    let both = n.linear(x, 2 * net.mlp, true, Role::Mlp);
+    let parts = n.b.split(both, &[net.mlp; 2]);
+    let &[gate, inner] = parts.as_slice() else { return both };
+    let open = n.act_tensor(gate, Act::Silu);
+    n.b.mul(open, inner)
 }
 
 fn branch(n: &mut Layers, t: Tensor, net: &Vit) -> Tensor {
@@ -187,7 +221,10 @@ fn attention(n: &mut Layers, x: Tensor, net: &Vit) -> Tensor {
     let joint = |n: &mut Layers| n.linear(x, 3 * width, net.qkv_bias, Role::Qkv);
     let (q, k, v) = match net.attention {
         Attention::Apart => {
-            let [q, k, v] = [Role::Query, Role::Key, Role::Value].map(|role| n.linear(x, width, net.qkv_bias, role));
+            let [q, k, v] = [Role::Query, Role::Key, Role::Value].map(|role| {
+                let bias = net.qkv_bias || net.gated && role != Role::Key;
+                n.linear(x, width, bias, role)
+            });
             (q, k, v)
         }
         Attention::Module => {
@@ -196,6 +233,10 @@ fn attention(n: &mut Layers, x: Tensor, net: &Vit) -> Tensor {
             (n.b.slice(apart, width), n.b.slice(apart, width), n.b.slice(apart, width))
         }
         Attention::Views => {
+            if net.gated {
+                // Biases of queries and values are weights of their own, put together with a constant.
+                n.weight(2 * width, 1);
+            }
             let joint = joint(n);
             match n.b.split(joint, &[width, width, width]).as_slice() {
                 &[q, k, v] => (q, k, v),
@@ -212,7 +253,8 @@ fn attention(n: &mut Layers, x: Tensor, net: &Vit) -> Tensor {
         value_head: head,
         queries: n.sequence,
         keys: n.sequence,
-        by_head: false,
+        // What was put together anew lies head by head.
+        by_head: net.turned,
         value_by_head: false,
         causal: net.causal,
         dropout: 0.0,
@@ -254,7 +296,10 @@ fn relative_bias(n: &mut Layers, net: &Vit) -> Tensor {
 
 /// One vector for each sample, the classifier, the loss.
 pub(super) fn head(n: &mut Layers, tokens: Tensor, net: &Vit, pictures: Pictures) {
-    let t = if net.averaged { n.average_rows(tokens) } else { n.first_rows(tokens) };
+    let mut t = if net.averaged { n.average_rows(tokens) } else { n.first_rows(tokens) };
+    if net.gated {
+        t = n.layer_norm(t, true, true);
+    }
     n.trained = trains_head(n);
     let logits = n.fully_connected(t, pictures.classes_or(1000));
     finish(n, logits);
