@@ -36,3 +36,28 @@ fn rt_detr() {
         assert!(off.abs() < 0.01, "{id}, {batch} pictures, autocast {half}: {} bytes, traced {peak}", got.peak.0);
     }
 }
+
+#[test]
+fn generators_and_discriminators() {
+    // Built from their sizes, the second step (gradients of the first are there), Adam for each of both: pictures, autocast,
+    // side, parameters, peak.
+    let cases = [
+        ("dcgan", 128, false, 64, 6_342_272, 344_830_976_u64),
+        ("dcgan", 16, false, 64, 6_342_272, 139_265_536),
+        ("pix2pix", 1, false, 256, 57_182_660, 1_135_003_648),
+        ("pix2pix", 8, false, 256, 57_182_660, 1_499_633_152),
+        ("pix2pix", 4, true, 256, 57_182_660, 1_184_894_976),
+        ("cyclegan", 1, false, 256, 28_285_832, 2_574_021_120),
+        ("cyclegan", 2, false, 256, 28_285_832, 4_786_426_368),
+        ("cyclegan", 1, true, 256, 28_285_832, 1_519_224_320),
+    ];
+    for (id, batch, half, side, parameters, peak) in cases {
+        let config =
+            StepConfig { optimizer: Optimizer::AdamW, autocast: half.then_some(Dtype::Bf16), ..config(batch, half) };
+        let program = vision(id, Pictures::square(side), &config).unwrap();
+        let got = run(&program, &config, Walk::Full);
+        assert_eq!(program.parameters(), parameters, "{id}");
+        let off = got.peak.0 as f64 / peak as f64 - 1.0;
+        assert!(off.abs() < 0.0125, "{id}, {batch} pictures, autocast {half}: {} bytes, traced {peak}", got.peak.0);
+    }
+}

@@ -68,6 +68,8 @@ pub(crate) struct Builder {
     pub(crate) keeps_softmax_input: bool,
     /// A compiler fuses what stands between the products.
     pub(crate) compiled: bool,
+    /// Weights that the layers under way share with earlier ones, last first.
+    shared: Vec<Tensor>,
     slots: [Option<Tensor>; super::SLOTS],
 }
 
@@ -83,6 +85,7 @@ impl Builder {
             autocast,
             keeps_softmax_input: false,
             compiled: false,
+            shared: Vec::new(),
             slots: [None; super::SLOTS],
         }
     }
@@ -232,6 +235,9 @@ impl Builder {
 
     /// A weight that is stored in other than its own format.
     pub(crate) fn stored_weight(&mut self, rows: u64, cols: u64, dtype: Dtype, trained: bool, stored: u64) -> Tensor {
+        if let Some(shared) = self.shared.pop() {
+            return shared;
+        }
         let numel = rows.saturating_mul(cols);
         self.segment.weight_bytes = self.segment.weight_bytes.saturating_add(stored);
         self.program.weights.push(Weight {
@@ -244,6 +250,21 @@ impl Builder {
             factors: if cols > 1 && rows > 1 { (rows, cols) } else { (numel, 0) },
         });
         self.value(rows, cols, dtype, Kind::Weight { trained }, NONE, trained)
+    }
+
+    /// The place behind the last value of this segment.
+    pub(crate) fn here(&self) -> usize {
+        self.segment.values.len()
+    }
+
+    /// The layers written next take the weights that were made in this segment between these places.
+    pub(crate) fn share(&mut self, made: std::ops::Range<usize>) {
+        let weights = made.rev().filter_map(|id| {
+            let v = self.segment.values.get(id)?;
+            let Kind::Weight { trained } = v.kind else { return None };
+            Some(Tensor { id: id as Id, rows: v.numel, cols: 1, dtype: v.dtype, grad: trained })
+        });
+        self.shared = weights.collect();
     }
 
     /// Marks a tensor as wanting a gradient, as PEFT's `enable_input_require_grads` does with what the embedding leaves.

@@ -60,12 +60,14 @@ impl Layers<'_> {
     }
 
     /// Instance norm: a batch norm with the samples' channels side by side, so autocast leaves its format.
-    pub(crate) fn instance_norm(&mut self, x: Map) -> Map {
-        let w = self.weight(x.channels, 1);
-        let b = self.weight(x.channels, 1);
+    pub(crate) fn instance_norm(&mut self, x: Map, affine: bool) -> Map {
+        let mut inputs = vec![x.t];
+        if affine {
+            inputs.extend([self.weight(x.channels, 1), self.weight(x.channels, 1)]);
+        }
         let aux = 2 * bytes(self.batch * x.channels, Dtype::F32);
         let op = Op { backward: Backward::Fresh, saves: 1 | SAVE_AUX, aux, ..BLANK };
-        let t = self.b.emit(&[x.t, w, b], x.t.rows, x.t.cols, x.t.dtype, op);
+        let t = self.b.emit(&inputs, x.t.rows, x.t.cols, x.t.dtype, op);
         like(x, t)
     }
 

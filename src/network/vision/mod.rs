@@ -4,6 +4,7 @@ mod clip;
 mod dense;
 mod detection;
 mod detr;
+mod gan;
 mod hgnet;
 mod inception;
 mod masked;
@@ -104,6 +105,7 @@ pub fn vision(id: &str, pictures: Pictures, config: &StepConfig) -> Option<Progr
         restore::write,
         detr::write,
         rtdetr::write,
+        gan::write,
     ];
     let written = whole.iter().find_map(|write| write(&mut n, id, pictures)).or_else(|| {
         let classes = pictures.classes_or(1000);

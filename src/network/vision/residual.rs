@@ -28,7 +28,15 @@ pub(super) fn network(id: &str) -> Option<Residual> {
     if let Some(net) = id.strip_suffix("-cifar").and_then(network) {
         return Some(Residual { small: true, ..net });
     }
-    let plain = Residual { blocks: [3, 4, 6, 3], bottleneck: true, groups: 1, width: 64, squeeze: false, deep: false, small: false };
+    let plain = Residual {
+        blocks: [3, 4, 6, 3],
+        bottleneck: true,
+        groups: 1,
+        width: 64,
+        squeeze: false,
+        deep: false,
+        small: false,
+    };
     Some(match id {
         "resnet26" => Residual { blocks: [2, 2, 2, 2], ..plain },
         "resnet18" => Residual { blocks: [2, 2, 2, 2], bottleneck: false, ..plain },
@@ -89,7 +97,15 @@ pub(super) fn pooled_stages(n: &mut Layers, x: Map, net: &Residual, norms: Norms
     for (index, (kept, &blocks)) in stages.iter_mut().zip(&net.blocks).enumerate() {
         for block in 0..blocks {
             let stride = if index > 0 && block == 0 { 2 } else { 1 };
-            let shape = Shape { planes: 64 << index, stride, dilation: 1, fixed, copies: true, pooled: true, first: block == 0 };
+            let shape = Shape {
+                planes: 64 << index,
+                stride,
+                dilation: 1,
+                fixed,
+                copies: true,
+                pooled: true,
+                first: block == 0,
+            };
             x = block_with(n, x, net, shape);
         }
         *kept = x;
@@ -176,11 +192,8 @@ pub(super) fn encoder(n: &mut Layers, x: Map, net: &Residual) -> [Map; 5] {
 /// stage and of those two.
 /// `deep`: three small convolutions begin it (`ResNetV1c` of mmsegmentation).
 pub(super) fn dilated(n: &mut Layers, x: Map, net: &Residual, deep: bool) -> [Map; 3] {
-    let x = if deep {
-        deep_stem(n, x, Act::Relu, false)
-    } else {
-        n.conv_norm(x, Conv::new(64, 7).stride(2), Act::Relu)
-    };
+    let x =
+        if deep { deep_stem(n, x, Act::Relu, false) } else { n.conv_norm(x, Conv::new(64, 7).stride(2), Act::Relu) };
     let mut x = n.max_pool(x, 3, 2, 1);
     let (mut fine, mut third) = (x, x);
     for (stage, &blocks) in net.blocks.iter().enumerate() {

@@ -84,8 +84,7 @@ pub(super) fn network(id: &str) -> Option<Vit> {
     let third = |v: Vit| Vit { branch_scale: true, extra: 5, positions: false, turned: true, ..v };
     let scaled = |v: Vit| Vit { branch_scale: true, ..v };
     let dino = |v: Vit| Vit { patch: 14, branch_scale: true, ..v };
-    let eva =
-        |v: Vit, mlp| Vit { patch: 14, mlp, gated: true, turned: true, averaged: true, qkv_bias: false, ..v };
+    let eva = |v: Vit, mlp| Vit { patch: 14, mlp, gated: true, turned: true, averaged: true, qkv_bias: false, ..v };
     let beit =
         |v: Vit| Vit { branch_scale: true, positions: false, relative: true, averaged: true, qkv_bias: false, ..v };
     Some(match id {

@@ -79,7 +79,7 @@ fn conv(n: &mut Layers, x: Map, net: Planned, out: u64, stride: u64) -> Map {
 
 fn normed(n: &mut Layers, x: Map, net: Planned, conv: Conv) -> Map {
     let y = n.conv(x, if net.volume { conv.volume() } else { conv });
-    n.instance_norm(y)
+    n.instance_norm(y, true)
 }
 
 /// `BasicBlockD`: the way past it is pooled to its size and brought to its channels.
