@@ -3,6 +3,7 @@
 
 mod pictures;
 
+use enough_gpu::network::speech::{Sound, speech};
 use enough_gpu::network::vision::{Pictures, vision};
 use enough_gpu::project::Optimizer;
 use enough_gpu::step::{Dtype, StepConfig, Walk, run};
@@ -59,5 +60,28 @@ fn generators_and_discriminators() {
         assert_eq!(program.parameters(), parameters, "{id}");
         let off = got.peak.0 as f64 / peak as f64 - 1.0;
         assert!(off.abs() < 0.0125, "{id}, {batch} pictures, autocast {half}: {} bytes, traced {peak}", got.peak.0);
+    }
+}
+
+#[test]
+fn speech_encoders() {
+    // transformers 5.24, for letters, the convolutions on the sound frozen, AdamW: samples, autocast, seconds, parameters
+    // (without the mask vector and the scales of the positions' weight norm), peak.
+    let cases = [
+        ("hubert-large", 4, false, 5.0, 315_470_368, 6_243_329_024_u64),
+        ("hubert-xlarge", 4, false, 5.0, 962_536_992, 19_184_661_504),
+        ("hubert-xlarge", 2, true, 11.0, 962_536_992, 19_184_789_504),
+    ];
+    for (id, batch, half, seconds, parameters, peak) in cases {
+        let config = StepConfig {
+            optimizer: Optimizer::AdamW,
+            autocast: half.then_some(Dtype::Bf16),
+            ..config(batch, half)
+        };
+        let program = speech(id, Sound { seconds, tokens: 50 }, &config).unwrap();
+        let got = run(&program, &config, Walk::Full);
+        let off = got.peak.0 as f64 / peak as f64 - 1.0;
+        assert_eq!(program.parameters(), parameters, "{id}");
+        assert!(off.abs() < 0.01, "{id}, autocast {half}: {} bytes, traced {peak}", got.peak.0);
     }
 }

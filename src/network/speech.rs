@@ -223,7 +223,7 @@ fn wave(id: &str) -> Option<Wave> {
         // The first large model was trained like the base models.
         "wav2vec2-large" => Wave { norms_first: false, bias: false, ..large },
         "xls-r-300m" | "hubert-large" => large,
-        "xls-r-1b" => Wave { width: 1280, layers: 48, ..large },
+        "xls-r-1b" | "hubert-xlarge" => Wave { width: 1280, layers: 48, ..large },
         "wavlm-base-plus" => Wave { gated: true, ..base },
         _ => return None,
     })
