@@ -73,11 +73,8 @@ fn speech_encoders() {
         ("hubert-xlarge", 2, true, 11.0, 962_536_992, 19_184_789_504),
     ];
     for (id, batch, half, seconds, parameters, peak) in cases {
-        let config = StepConfig {
-            optimizer: Optimizer::AdamW,
-            autocast: half.then_some(Dtype::Bf16),
-            ..config(batch, half)
-        };
+        let config =
+            StepConfig { optimizer: Optimizer::AdamW, autocast: half.then_some(Dtype::Bf16), ..config(batch, half) };
         let program = speech(id, Sound { seconds, tokens: 50 }, &config).unwrap();
         let got = run(&program, &config, Walk::Full);
         let off = got.peak.0 as f64 / peak as f64 - 1.0;
