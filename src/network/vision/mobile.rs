@@ -119,7 +119,7 @@ fn efficient(width: f64, depth: f64, dropout: f64) -> Mobile {
     Mobile { stem, stages, last, hidden: 0, act: Act::Silu, stem_act: Act::Silu, drop_branch: 0.2, dropout }
 }
 
-/// `EfficientNet-Lite`: no squeeze, ReLU6, and first and last parts that do not grow (`gen_efficientnet_lite` of timm).
+/// `EfficientNet-Lite`: no squeeze, `ReLU6`, and first and last parts that do not grow (`gen_efficientnet_lite` of timm).
 fn lite(version: usize) -> Mobile {
     const SCALES: [(f64, f64); 5] = [(1.0, 1.0), (1.0, 1.1), (1.1, 1.2), (1.2, 1.4), (1.4, 1.8)];
     let (width, depth) = SCALES.get(version).copied().unwrap_or((1.0, 1.0));
@@ -166,7 +166,7 @@ fn mnas(width: f64) -> Mobile {
 }
 
 /// The first `MobileNet` (`mobilenetv1_100` of timm): a convolution for each channel and one of 1 x 1, both with norm and
-/// ReLU6.
+/// `ReLU6`.
 fn version_one() -> Mobile {
     const TABLE: [(u64, u64, u64); 5] = [(64, 1, 1), (128, 2, 2), (256, 2, 2), (512, 6, 2), (1024, 2, 2)];
     let stages = TABLE
