@@ -291,15 +291,15 @@ const BOUNDS: &[(&str, Domain, Measure, f64)] = &[
     ("measured", Domain::Vision, Measure::Estimated, 90.0),
     ("measured", Domain::Vision, Measure::Median, 8.5),
     ("measured", Domain::Vision, Measure::P90, 29.0),
-    ("measured", Domain::Vision, Measure::Balanced, 84.5),
+    ("measured", Domain::Vision, Measure::Balanced, 80.5),
     ("measured", Domain::Diffusion, Measure::Estimated, 95.0),
     ("measured", Domain::Diffusion, Measure::Median, 5.5),
     ("measured", Domain::Diffusion, Measure::P90, 27.0),
     ("measured", Domain::Diffusion, Measure::Balanced, 89.0),
     ("measured", Domain::Audio, Measure::Estimated, 90.0),
     ("measured", Domain::Audio, Measure::Median, 2.5),
-    ("measured", Domain::Audio, Measure::P90, 6.6),
-    ("measured", Domain::Audio, Measure::Balanced, 95.0),
+    ("measured", Domain::Audio, Measure::P90, 9.0),
+    ("measured", Domain::Audio, Measure::Balanced, 71.5),
     ("measured", Domain::Other, Measure::Estimated, 100.0),
     ("measured", Domain::Other, Measure::Median, 12.0),
 ];
@@ -441,7 +441,7 @@ fn few_measured_runs_go_astray() {
         (Domain::Vision, true, 11.5, 10),
         (Domain::Diffusion, false, 12.5, 18),
         (Domain::Diffusion, true, 8.0, 1),
-        (Domain::Audio, false, 4.0, 0),
+        (Domain::Audio, false, 5.5, 1),
         (Domain::Other, false, 24.0, 8),
     ] {
         let rows = MEASURED_RUNS.iter().filter(|s| s.case.domain == domain && (s.case.cards > 1) == several);

@@ -163,7 +163,7 @@ fn project(
         },
     );
     let weights = row.text("weight_dtype");
-    let compute = if renamed_option(row, domain) { "fp32" } else { row.text("compute_dtype") };
+    let compute = row.text("compute_dtype");
     let (optimizer, mut optimizer_impl) = match row.text("optimizer") {
         // Every notebook has `optim = "adamw_8bit"`, and the benchmarks run both sides with the same arguments.
         "" if framework == Framework::Unsloth || row.text("source").starts_with("unsloth") => {
@@ -413,16 +413,6 @@ fn without_checkpointing(note: &str) -> Option<Checkpointing> {
 /// Checkpointing that is asked for and does nothing.
 fn without_effect(row: &Row<'_>) -> Option<Checkpointing> {
     row.text("note").to_lowercase().contains("checkpointing shows no effect").then_some(Checkpointing::Off)
-}
-
-/// Mixed precision that is asked for and does nothing: the speech scripts of NVIDIA's examples drop options that they do not
-/// know (`parse_known_args` of PyTorch/SpeechSynthesis/Tacotron2/train.py), and `--amp-run` became `--amp` there. Runs from
-/// May 2021 on have the new script and the old option: on one card of 16 GB a batch of 48 "with AMP" takes what 52 take in
-/// fp32, where cards of the year before took half.
-fn renamed_option(row: &Row<'_>, domain: Domain) -> bool {
-    domain == Domain::Audio
-        && row.text("framework").contains("DeepLearningExamples")
-        && when::month(row.text("source")).is_some_and(|date| date >= (2021, 5))
 }
 
 /// Where the text encoders are, where the row says so.

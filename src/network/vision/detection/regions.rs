@@ -32,12 +32,11 @@ pub(super) struct Regions {
     pub(super) convolved: bool,
 }
 
-/// Boxes with objects of a picture: two are full at a time, and all of them sooner or later where the schedule is one of
-/// hundreds of epochs, as from scratch (detectron2's `new_baselines`).
-fn holding(n: &Layers, scratch: bool) -> u64 {
+/// Boxes with objects of a picture: two are full at a time.
+fn holding(n: &Layers) -> u64 {
     const FULL: u64 = 2;
     let batch = n.batch.max(1);
-    let full = batch.min(if scratch { batch } else { FULL });
+    let full = batch.min(FULL);
     (OBJECTS.saturating_mul(full).saturating_add(USUAL.saturating_mul(batch - full))).div_ceil(batch)
 }
 
@@ -71,7 +70,7 @@ pub(super) fn losses(n: &mut Layers, heads: Regions, levels: &[Map]) -> Vec<Tens
         boxes(n, x, classes, if kind == Heads::Cascade { 1 } else { classes }, &mut losses);
         let masked = matches!(kind, Heads::BoxesAndMasks | Heads::Cascade | Heads::Panoptic);
         if masked && (stage == stages || masks_at_each) {
-            let objects = holding(n, convolved);
+            let objects = holding(n);
             let mut x = align(n, finest, objects, 14);
             for _ in 0..4 {
                 x = n.conv(x, Conv::new(256, 3).bias());
@@ -82,7 +81,7 @@ pub(super) fn losses(n: &mut Layers, heads: Regions, levels: &[Map]) -> Vec<Tens
     }
     match kind {
         Heads::BoxesAndKeypoints => {
-            let objects = holding(n, convolved);
+            let objects = holding(n);
             let mut x = align(n, finest, objects, 14);
             for _ in 0..8 {
                 x = n.conv(x, Conv::new(512, 3).bias());
@@ -118,7 +117,7 @@ pub(super) fn losses_with_stage(
     boxes(n, mean, classes, classes, &mut losses);
     if kind == Heads::BoxesAndMasks {
         // The boxes that hold objects, out of those that have been through the stage.
-        let objects = holding(n, false);
+        let objects = holding(n);
         let t = n.b.gather(features.t, n.batch * objects * 49);
         masks(n, Map { t, height: objects * 7, ..features }, (classes, act), &mut losses);
     }
