@@ -9,7 +9,7 @@ use std::path::Path;
 fn every_table_is_there() {
     let catalog = Catalog::bundled();
     assert!(catalog.gpus.len() >= 194, "{} cards", catalog.gpus.len());
-    assert_eq!(catalog.models.len(), 333 + 472 + 59 + 115);
+    assert_eq!(catalog.models.len(), 333 + 423 + 59 + 115);
     assert_eq!(catalog.offers.len(), 334);
     assert_eq!(catalog.free.len(), 26);
     assert_eq!(catalog.presets.len(), 78);
