@@ -148,7 +148,7 @@ fn the_library_follows_the_network() {
 }
 
 /// Voices with critics learn from windows of a fraction of a second, however long the clips are: RVC trains with 4 of them
-/// on cards of 6 to 8 GB (its preset), VITS with 64 on a V100 (configs/ljs_base.json).
+/// on cards of 6 to 8 GB (its preset), VITS with 64 on a V100 (`configs/ljs_base.json`).
 #[test]
 fn voices_begin_with_their_windows() {
     let catalog = Catalog::bundled();

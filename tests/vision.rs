@@ -311,7 +311,7 @@ fn traced(cases: &[(&str, u64, bool, u64, f64)], batch: u64) {
     assert!(off.is_empty(), "{off}");
 }
 
-/// detectron2's table of 2 x 800 x 1,333 pixels on PyTorch 1.3 (MODEL_ZOO.md, GiB of `max_memory_allocated`): heads whose ReLU
+/// detectron2's table of 2 x 800 x 1,333 pixels on PyTorch 1.3 (`MODEL_ZOO.md`, GiB of `max_memory_allocated`): heads whose ReLU
 /// kept both its ends, and what today's keep less.
 #[test]
 fn heads_of_the_days_when_relu_kept_its_input() {

@@ -11,7 +11,7 @@ pub fn option(kind: FixKind, after: &Project) -> Option<String> {
     let mut template = find(knob_of(kind))?.to_owned();
     // musubi-tuner reads the size of clips from its data set's file (docs/dataset_config.md).
     if after.framework == Framework::Kohya && after.frames > 1 && matches!(kind, FixKind::SmallerImage { .. }) {
-        template = "resolution = [{side}, {side}]".to_owned();
+        "resolution = [{side}, {side}]".clone_into(&mut template);
     }
     // Whole copies on each card would save nothing.
     if let Some(shard) = find(Knob::Shard).filter(|_| matches!(kind, FixKind::MoreCards { .. })) {

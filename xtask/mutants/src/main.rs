@@ -70,7 +70,6 @@ fn run() -> Result<String, String> {
         }
     };
     std::thread::scope(|scope| (0..AT_ONCE).for_each(|_| drop(scope.spawn(work))));
-    drop(left);
     let mut fates: Vec<(usize, Fate)> = fates.into_iter().filter_map(|(id, fate)| Some((id, fate?))).collect();
     fates.sort_by_key(|(id, _)| *id);
     let fates: Vec<(&Mutant, Fate)> =
