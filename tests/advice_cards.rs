@@ -4,7 +4,7 @@
 use enough_gpu::advise::{Advice, FixKind, Verdict, advise};
 use enough_gpu::catalog::Catalog;
 use enough_gpu::project::link::Link;
-use enough_gpu::project::{Field, Framework, Precision, Project, Sharding, choices};
+use enough_gpu::project::{Field, Framework, Precision, Project, Sharding, choices, fields};
 use enough_gpu::text::{Action, Lang, next};
 use enough_gpu::units::Currency;
 
@@ -166,4 +166,8 @@ fn torchtune_is_not_worked_out_in_fp16() {
         asked("model=llama-3.2-3b&method=full&precision=amp-fp16&have=rtx-4090&framework=torchtune", &catalog);
     assert_eq!(project.precision, Precision::AmpBf16);
     assert!(!choices(Field::Precision, &project, &catalog).contains(&"amp-fp16"));
+    // Nor where a model comes after the library that is mostly trained in fp16: found by dice over a million links.
+    let (mut project, _) = asked("framework=torchtune", &catalog);
+    fields::set(&mut project, Field::Model, "bert-base-cased", &catalog).unwrap();
+    assert_ne!((project.framework, project.precision), (Framework::Torchtune, Precision::AmpFp16));
 }

@@ -43,6 +43,10 @@ pub fn set(project: &mut Project, field: Field, raw: &str, catalog: &Catalog) ->
         Kind::Choice => set_choice(project, field, raw.trim())?,
         Kind::Search => set_row(project, field, raw.trim(), catalog)?,
     }
+    // "Full fp16 training is not supported with this recipe" (torchtune's recipes), whichever of the two was chosen last.
+    if project.framework == Framework::Torchtune && project.precision == Precision::AmpFp16 {
+        project.precision = Precision::AmpBf16;
+    }
     Ok(())
 }
 
@@ -204,13 +208,7 @@ fn set_choice(project: &mut Project, field: Field, id: &str) -> Result<(), Field
         Field::Objective => project.objective = read_choice(id)?,
         Field::TextEncoders => project.text_encoders = read_choice(id)?,
         Field::Task => project.task = read_choice(id)?,
-        Field::Framework => {
-            project.framework = read_choice(id)?;
-            // "Full fp16 training is not supported with this recipe" (torchtune's recipes).
-            if project.framework == Framework::Torchtune && project.precision == Precision::AmpFp16 {
-                project.precision = Precision::AmpBf16;
-            }
-        }
+        Field::Framework => project.framework = read_choice(id)?,
         Field::Sharding => project.hardware.sharding = read_choice(id)?,
         Field::Interconnect => project.hardware.wires.link = read_choice(id)?,
         Field::Network => project.hardware.wires.network = read_choice(id)?,
