@@ -167,7 +167,7 @@ fn torchtune_is_not_worked_out_in_fp16() {
     assert_eq!(project.precision, Precision::AmpBf16);
     assert!(!choices(Field::Precision, &project, &catalog).contains(&"amp-fp16"));
     // Nor where a model comes after the library that is mostly trained in fp16: found by dice over a million links.
-    let (mut project, _) = asked("framework=torchtune", &catalog);
+    let (mut project, _) = asked("model=llama-3.2-3b&framework=torchtune", &catalog);
     fields::set(&mut project, Field::Model, "bert-base-cased", &catalog).unwrap();
     assert_ne!((project.framework, project.precision), (Framework::Torchtune, Precision::AmpFp16));
 }
