@@ -140,34 +140,34 @@ fn outputs_are_kept_as_often_as_there_are_layers() {
 /// Blocks of transformers: what each keeps for a token, in widths; the tokens are the patches and a class.
 #[test]
 fn blocks_are_kept_by_tokens_layers_and_width() {
-    // EVA-02: 12 layers of 768, patches of 14 pixels.
-    let eva = full("eva02-b-14");
+    // DINOv2-g: 40 layers of 1536, patches of 14 pixels.
+    let giant = full("dinov2-g-14");
     let tokens = |side: f64| (side / 14.0).floor().powi(2) + 1.0;
-    let plain = pieces(&eva);
-    let widths = plain.saved / (8.0 * tokens(224.0) * 768.0 * 12.0);
+    let plain = pieces(&giant);
+    let widths = plain.saved / (8.0 * tokens(224.0) * 1536.0 * 40.0);
     // ViT-B/16 of torchvision keeps 68.6 in fp32.
     near(widths, 68.6, 1e-6);
-    near(with(&eva, |p| p.image_side = 448).saved, plain.saved * tokens(448.0) / tokens(224.0), 1e-6);
-    near(with(&eva, |p| p.micro_batch = 16).saved, 2.0 * plain.saved, 1e-6);
-    let half = with(&eva, |p| p.precision = Precision::AmpBf16);
-    near(half.saved / (8.0 * tokens(224.0) * 768.0 * 12.0), 36.6, 1e-6);
-    let adapters = with(&eva, |p| (p.precision, p.method) = (Precision::AmpBf16, Method::Lora));
-    near(adapters.saved / (8.0 * tokens(224.0) * 768.0 * 12.0), 24.0, 1e-6);
+    near(with(&giant, |p| p.image_side = 448).saved, plain.saved * tokens(448.0) / tokens(224.0), 1e-6);
+    near(with(&giant, |p| p.micro_batch = 16).saved, 2.0 * plain.saved, 1e-6);
+    let half = with(&giant, |p| p.precision = Precision::AmpBf16);
+    near(half.saved / (8.0 * tokens(224.0) * 1536.0 * 40.0), 36.6, 1e-6);
+    let adapters = with(&giant, |p| (p.precision, p.method) = (Precision::AmpBf16, Method::Lora));
+    near(adapters.saved / (8.0 * tokens(224.0) * 1536.0 * 40.0), 24.0, 1e-6);
     // Of checkpointed blocks the input stays, a number in 16 or 32 bits, and one block is there again.
-    let again = with(&eva, |p| p.checkpointing = Checkpointing::PerBlock);
-    near(again.saved / (8.0 * tokens(224.0) * 768.0 * 12.0), 4.2, 1e-6);
-    assert!(again.transient > plain.saved / 12.0 && again.transient < 2.0 * plain.saved / 12.0);
-    let narrow = with(&eva, |p| (p.precision, p.checkpointing) = (Precision::AmpBf16, Checkpointing::PerBlock));
-    near(narrow.saved / (8.0 * tokens(224.0) * 768.0 * 12.0), 2.4, 1e-6);
-    assert!(plain.transient < plain.saved / 12.0);
+    let again = with(&giant, |p| p.checkpointing = Checkpointing::PerBlock);
+    near(again.saved / (8.0 * tokens(224.0) * 1536.0 * 40.0), 4.2, 1e-6);
+    assert!(again.transient > plain.saved / 40.0 && again.transient < 2.0 * plain.saved / 40.0);
+    let narrow = with(&giant, |p| (p.precision, p.checkpointing) = (Precision::AmpBf16, Checkpointing::PerBlock));
+    near(narrow.saved / (8.0 * tokens(224.0) * 1536.0 * 40.0), 2.4, 1e-6);
+    assert!(plain.transient < plain.saved / 40.0);
     // Clips: two pictures to a patch.
     let clip = Project { frames: 16, ..full("videomae-b") };
     let patches = 14.0 * 14.0 * 8.0 + 1.0;
     near(pieces(&clip).saved / (8.0 * patches * 768.0 * 12.0), 68.6, 1e-6);
     near(pieces(&clip).batch, 8.0 * 224.0 * 224.0 * 16.0 * 12.0, 1e-6);
     // Adapters of rank r beside four to six matrices of a block: two factors of r columns each.
-    let lora = |rank| with(&eva, |p| (p.method, p.lora.rank) = (Method::Lora, rank)).gradients / 4.0;
-    let each = lora(16) / (12.0 * 768.0 * 16.0);
+    let lora = |rank| with(&giant, |p| (p.method, p.lora.rank) = (Method::Lora, rank)).gradients / 4.0;
+    let each = lora(16) / (40.0 * 1536.0 * 16.0);
     assert!((8.0..18.0).contains(&each), "{each}");
     near(lora(32), 2.0 * lora(16), 1e-6);
     // Convolutional nets have one linear layer.

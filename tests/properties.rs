@@ -112,6 +112,16 @@ fn any_project_gets_numbers_and_words() {
     ] {
         assert!(everything(&of(link), &Catalog::bundled()).is_some(), "{link}");
     }
+    // Found: a screen on a card that the simulated allocator was asked of; as many micro-batches on the way as a pipeline of
+    // thousands of stages has.
+    for link in [
+        "preset=yolo-custom&optimizer-impl=fused&checkpointing=on&classes=2936&framework=transformers&have=rx-6700-xt\
+         &desktop=on",
+        "preset=embedding-ft&precision=amp-bf16&optimizer-impl=foreach&attention=efficient&batch=140960&seq=36586\
+         &samples=515283&have=l20&count=8848&pipeline=2434",
+    ] {
+        everything(&of(link), &Catalog::bundled());
+    }
     throw(all, 20_261_130, |catalog, dice| {
         let p = project(12, catalog, dice);
         let start = Instant::now();

@@ -85,9 +85,10 @@ impl<'a> Bench<'a> {
         fixes.iter().map(|k| risk(*k, project, self.subject.domain)).max().unwrap_or(QualityRisk::None)
     }
 
-    /// Every single change that helps, the least painful first.
-    pub(super) fn fixes(&self, project: &Project) -> Vec<Fix> {
-        let Some(before) = self.need(project) else { return Vec::new() };
+    /// Every single change that helps, the least painful first. What the project needs as it is may be known better than
+    /// from the quick figure.
+    pub(super) fn fixes(&self, project: &Project, known: Option<Need>) -> Vec<Fix> {
+        let Some(before) = known.or_else(|| self.need(project)) else { return Vec::new() };
         let mut fixes: Vec<(usize, Fix)> = knobs(project, self.subject, self.gpu)
             .into_iter()
             .chain(self.smaller_model(project))

@@ -129,7 +129,8 @@ fn advise_with(engine: &dyn Engine, project: &Project, catalog: &Catalog) -> Res
     let short = matches!(verdict, Verdict::RunsOut { .. } | Verdict::Tight { .. });
     let bench = gpu.or_else(|| catalog.gpu(TYPICAL_CARD)).map(|gpu| Bench::new(&memo, gpu, project, catalog));
     let wants_fixes = short || verdict == Verdict::NoCard;
-    let mut fixes = bench.as_ref().filter(|_| wants_fixes).map_or_else(Vec::new, |b| b.fixes(&settled));
+    let known = gpu.map(|_| engine::Need::of(&memory));
+    let mut fixes = bench.as_ref().filter(|_| wants_fixes).map_or_else(Vec::new, |b| b.fixes(&settled, known));
     let mut make_it_fit = match chosen.filter(|_| bar == Some(CardBar::NoQuantization)) {
         Some(gpu) => plain::unquantized(engine, project, gpu, catalog),
         None => bench.as_ref().filter(|_| short).and_then(|b| b.make_it_fit(&settled)),
