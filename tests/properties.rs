@@ -113,12 +113,15 @@ fn any_project_gets_numbers_and_words() {
         assert!(everything(&of(link), &Catalog::bundled()).is_some(), "{link}");
     }
     // Found: a screen on a card that the simulated allocator was asked of; as many micro-batches on the way as a pipeline of
-    // thousands of stages has.
+    // thousands of stages has; a width for each pair of words.
     for link in [
         "preset=yolo-custom&optimizer-impl=fused&checkpointing=on&classes=2936&framework=transformers&have=rx-6700-xt\
          &desktop=on",
         "preset=embedding-ft&precision=amp-bf16&optimizer-impl=foreach&attention=efficient&batch=140960&seq=36586\
          &samples=515283&have=l20&count=8848&pipeline=2434",
+        "preset=embedding-ft&attention=eager&seq=392145&have=apple-m2-max-64gb&count=38862&sharding=zero1&pipeline=876",
+        "model=gnmt-v2&precision=bf16&optimizer-impl=fused&batch=18476&accumulation=202741&seq=461398",
+        "model=t5-3b&optimizer-impl=foreach&attention=math&batch=52417&accumulation=2&seq=33524",
     ] {
         everything(&of(link), &Catalog::bundled());
     }

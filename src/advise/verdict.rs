@@ -45,7 +45,7 @@ pub(super) fn out_of_memory(
     let loading = memory.part(Part::Weights) > budget;
     let tried = if loading { sizes.matrix(memory) } else { sizes.largest(project, memory) };
     // The message names the segment that the allocator asks the driver for.
-    let tried = Bytes(allocation(tried.min(memory.allocated).0.max(1)));
+    let tried = Bytes(allocation(tried.min(memory.allocated).0));
     let before_peak = memory.allocated - tried;
     // On the way there, pieces of this size have filled what they can.
     let filled = Bytes(budget.0 - budget.0 % tried.0);

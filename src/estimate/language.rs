@@ -143,12 +143,16 @@ fn bounded(model: &LanguageModel, config: &StepConfig, stages: u32) -> Result<()
     let experts = f64::from(model.moe_experts.max(1));
     let layer = f64::from(model.hidden) * widest * experts * 16.0;
     let active = tokens * widest * f64::from(model.moe_active.max(1)) * f64::from(model.moe_shared.max(1)) * 64.0;
-    let scores = tokens * sequence * f64::from(model.heads) * 16.0;
+    // Additive attention writes out a width for each pair, not a score for each head.
+    let each_pair = if model.attention.starts_with("lstm") { model.hidden } else { model.heads };
+    // Encoder, decoder, and the one looking at the other.
+    let looks = if model.kind == LanguageKind::EncoderDecoder { 3.0 } else { 1.0 };
+    let scores = tokens * sequence * f64::from(each_pair) * looks * 16.0;
     let rank = match config.trained {
         crate::step::Trained::Adapters(lora) => (widest + tokens) * lora.rank as f64 * 16.0,
         _ => 0.0,
     };
-    let worst = (layer + active + scores + rank) * f64::from(model.layers.max(stages).max(1));
+    let worst = (layer + active + scores + rank) * f64::from(model.layers.max(1)) * f64::from(stages.max(1));
     if worst.is_finite() && worst < TOO_LARGE { Ok(()) } else { Err(CannotEstimate::TooLarge) }
 }
 

@@ -21,7 +21,7 @@ pub const fn allocation(size: u64) -> u64 {
 
 /// What is asked of the card for a large block.
 const fn segment(size: u64) -> u64 {
-    if size < MIN_LARGE { LARGE_SEGMENT } else { size.div_ceil(ROUND_LARGE) * ROUND_LARGE }
+    if size < MIN_LARGE { LARGE_SEGMENT } else { size.div_ceil(ROUND_LARGE).saturating_mul(ROUND_LARGE) }
 }
 
 #[derive(Clone, Copy)]
