@@ -155,10 +155,12 @@ impl<'a> Bench<'a> {
         // Nobody builds a machine of eight game cards, or buys more of one that PyTorch has left behind.
         let desk = self.gpu.family == GpuFamily::Consumer;
         let rented = || self.catalog.offers.iter().any(|offer| offer.gpu == self.gpu.id);
-        let most = match desk {
-            true if is_dropped(self.gpu) => 0,
-            true if !rented() => 4,
-            _ => 8,
+        let most = if desk && is_dropped(self.gpu) {
+            0
+        } else if desk && !rented() {
+            4
+        } else {
+            8
         };
         let counts = [2, 4, 8].into_iter().filter(|c| *c > project.hardware.count.max(1) && *c <= most);
         let settings: Vec<FixKind> = counts.map(|count| FixKind::MoreCards { count }).collect();

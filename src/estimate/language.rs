@@ -15,13 +15,13 @@ pub use held::{reserved_for, wasted};
 
 /// One training step of a language model, every switch given.
 pub fn step(model: &LanguageModel, config: &StepConfig, walk: Walk) -> Result<StepResult, CannotEstimate> {
-    bounded(model, config, 1)?;
+    bounded(model, config, config.shards.pipeline)?;
     Ok(step::run(&network::language(model, config), config, walk))
 }
 
 /// Reserved memory of a step by simulating the caching allocator over the full walk.
 pub fn reserved(model: &LanguageModel, config: &StepConfig) -> Result<Bytes, CannotEstimate> {
-    bounded(model, config, 1)?;
+    bounded(model, config, config.shards.pipeline)?;
     let program = network::language(model, config);
     if program.groups.iter().map(|g| g.repeat).sum::<u64>() > DEEPEST {
         return Ok(step::run(&program, config, Walk::Ends).peak);
@@ -129,12 +129,12 @@ fn check(project: &Project, model: &LanguageModel) -> Result<(), CannotEstimate>
         return Err(CannotEstimate::OutOfRange(field));
     }
     let config = stack::configure(project, u64::from(model.layers), Task::LanguageModel, None);
-    bounded(model, &config, project.hardware.parallel.pipeline)
+    bounded(model, &config, u64::from(project.hardware.parallel.pipeline))
 }
 
 /// Everything that is multiplied later stays far inside 64 bits, or the step is refused. The first stage of a pipeline keeps
 /// as many micro-batches as there are stages.
-fn bounded(model: &LanguageModel, config: &StepConfig, stages: u32) -> Result<(), CannotEstimate> {
+fn bounded(model: &LanguageModel, config: &StepConfig, stages: u64) -> Result<(), CannotEstimate> {
     let sequence = config.sequence.max(config.decoder_sequence.unwrap_or(0)) as f64;
     let tokens = config.batch as f64 * sequence;
     let widest = [model.hidden, model.intermediate, model.vocab, model.moe_intermediate, model.max_context, 4096];
@@ -152,7 +152,7 @@ fn bounded(model: &LanguageModel, config: &StepConfig, stages: u32) -> Result<()
         crate::step::Trained::Adapters(lora) => (widest + tokens) * lora.rank as f64 * 16.0,
         _ => 0.0,
     };
-    let worst = (layer + active + scores + rank) * f64::from(model.layers.max(1)) * f64::from(stages.max(1));
+    let worst = (layer + active + scores + rank) * f64::from(model.layers.max(1)) * stages.max(1) as f64;
     if worst.is_finite() && worst < TOO_LARGE { Ok(()) } else { Err(CannotEstimate::TooLarge) }
 }
 

@@ -113,7 +113,7 @@ impl<'c> Layers<'c> {
     /// The output head's result, with its adapter where it carries one.
     pub(crate) fn head(&mut self, x: Tensor, logits: Tensor) -> Tensor {
         match self.adapted(Role::Head) {
-            Some(lora) => self.beside(x, logits, logits.cols, lora, lora.kind),
+            Some(lora) => self.beside(x, logits, logits.cols, lora),
             None => logits,
         }
     }

@@ -162,8 +162,7 @@ fn project(
             _ => Framework::Pytorch,
         },
     );
-    let weights = row.text("weight_dtype");
-    let compute = row.text("compute_dtype");
+    let (weights, compute) = (row.text("weight_dtype"), row.text("compute_dtype"));
     let (optimizer, mut optimizer_impl) = match row.text("optimizer") {
         // Every notebook has `optim = "adamw_8bit"`, and the benchmarks run both sides with the same arguments.
         "" if framework == Framework::Unsloth || row.text("source").starts_with("unsloth") => {

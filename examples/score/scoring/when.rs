@@ -93,7 +93,7 @@ const fn by_month((year, month): (u64, u64)) -> Runtime {
 }
 
 /// A year and a month side by side in a file's name: `benchmarks_03_2024.md`, `2024-03`, `202403`.
-pub(super) fn month(text: &str) -> Option<(u64, u64)> {
+fn month(text: &str) -> Option<(u64, u64)> {
     let numbers: Vec<&str> = text.split(|c: char| !c.is_ascii_digit()).filter(|n| !n.is_empty()).collect();
     let date = |year: &str, month: &str| {
         let (year, month) = (year.parse::<u64>().ok()?, month.parse::<u64>().ok()?);

@@ -68,14 +68,14 @@ impl Layers<'_> {
                 self.b.mul(scale, sum)
             }
             Adapter::Kronecker => self.lokr(x, base, out, role),
-            kind => self.beside(x, base, out, lora, kind),
+            _ => self.beside(x, base, out, lora),
         }
     }
 
     /// PEFT's `lora.Linear` and its kin: `result + lora_B(lora_A(dropout(x))) * scaling`.
-    pub(super) fn beside(&mut self, x: Tensor, base: Tensor, out: u64, lora: Lora, kind: Adapter) -> Tensor {
+    pub(super) fn beside(&mut self, x: Tensor, base: Tensor, out: u64, lora: Lora) -> Tensor {
         let dtype = self.config.adapter;
-        let rank = lora.rank;
+        let (kind, rank) = (lora.kind, lora.rank);
         let input = if self.config.code.plain_adapters { x } else { self.b.cast(x, dtype) };
         let dropped = if kind == Adapter::Miss { input } else { self.b.dropout(input, lora.dropout) };
         let update = match kind {

@@ -4,20 +4,15 @@
 use crate::network::layers::Layers;
 use crate::network::maps::{Act, Conv, Map};
 
-/// Channels of the stem, of a block's convolutions in the first stage, blocks of the four stages.
+/// Channels of the stem and of a block's convolutions in the first stage, blocks of the four stages.
 pub(super) struct HgNet {
-    stem: u64,
-    inside: u64,
+    width: u64,
     blocks: [u64; 4],
 }
 
 /// The larger or the smaller of the two that RT-DETR takes (`cfg/models/rt-detr`).
 pub(super) const fn network(large: bool) -> HgNet {
-    if large {
-        HgNet { stem: 64, inside: 64, blocks: [1, 2, 5, 2] }
-    } else {
-        HgNet { stem: 48, inside: 48, blocks: [1, 1, 3, 1] }
-    }
+    if large { HgNet { width: 64, blocks: [1, 2, 5, 2] } } else { HgNet { width: 48, blocks: [1, 1, 3, 1] } }
 }
 
 /// A row and a column more at two sides, which is a copy.
@@ -36,7 +31,7 @@ pub(super) fn stages(n: &mut Layers, x: Map, net: &HgNet) -> [Map; 4] {
     let pooled = n.max_pool(x, 2, 1, 0);
     let x = n.cat_maps(&[pooled, y]);
     let x = n.conv_norm(x, Conv::new(32, 3).stride(2), Act::Relu);
-    let mut x = n.conv_norm(x, Conv::new(net.stem, 1), Act::Relu);
+    let mut x = n.conv_norm(x, Conv::new(net.width, 1), Act::Relu);
     let mut stages = [x; 4];
     for (stage, (kept, &blocks)) in stages.iter_mut().zip(&net.blocks).enumerate() {
         if stage > 0 {
@@ -44,7 +39,7 @@ pub(super) fn stages(n: &mut Layers, x: Map, net: &HgNet) -> [Map; 4] {
         }
         let out = if stage == 0 { 128 } else { 256 << stage };
         for index in 0..blocks {
-            x = block(n, x, net.inside << stage, out, stage > 1, index > 0);
+            x = block(n, x, net.width << stage, out, stage > 1, index > 0);
         }
         *kept = x;
     }

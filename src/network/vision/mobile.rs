@@ -22,6 +22,19 @@ struct Stage {
     acts: bool,
 }
 
+/// Without what some have.
+const PLAIN: Stage = Stage {
+    expand: 1.0,
+    kernel: 3,
+    stride: 1,
+    out: 0,
+    times: 1,
+    squeeze: Squeeze::None,
+    act: Act::Relu6,
+    fused: false,
+    acts: false,
+};
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Squeeze {
     None,
@@ -110,8 +123,7 @@ fn efficient(width: f64, depth: f64, dropout: f64) -> Mobile {
             times: (times as f64 * depth).ceil() as u64,
             squeeze: Squeeze::OfInput,
             act: Act::Silu,
-            fused: false,
-            acts: false,
+            ..PLAIN
         })
         .collect();
     let last = 4 * stages.last().map_or(320, |s| s.out);
@@ -156,10 +168,8 @@ fn mnas(width: f64) -> Mobile {
             stride,
             out: scaled(out),
             times,
-            squeeze: Squeeze::None,
             act: Act::Relu,
-            fused: false,
-            acts: false,
+            ..PLAIN
         })
         .collect();
     Mobile { stem: scaled(32), stages, act: Act::Relu, stem_act: Act::Relu, ..version_two() }
@@ -169,20 +179,7 @@ fn mnas(width: f64) -> Mobile {
 /// `ReLU6`.
 fn version_one() -> Mobile {
     const TABLE: [(u64, u64, u64); 5] = [(64, 1, 1), (128, 2, 2), (256, 2, 2), (512, 6, 2), (1024, 2, 2)];
-    let stages = TABLE
-        .iter()
-        .map(|&(out, times, stride)| Stage {
-            expand: 1.0,
-            kernel: 3,
-            stride,
-            out,
-            times,
-            squeeze: Squeeze::None,
-            act: Act::Relu6,
-            fused: false,
-            acts: true,
-        })
-        .collect();
+    let stages = TABLE.iter().map(|&(out, times, stride)| Stage { stride, out, times, acts: true, ..PLAIN }).collect();
     Mobile { stages, last: 0, dropout: 0.0, ..version_two() }
 }
 
@@ -228,7 +225,7 @@ fn efficient_two(stem: u64, table: &[Row], dropout: f64) -> Mobile {
             squeeze: if fused { Squeeze::None } else { Squeeze::OfInput },
             act: Act::Silu,
             fused,
-            acts: false,
+            ..PLAIN
         })
         .collect();
     Mobile { stem, stages, last: 1280, hidden: 0, act: Act::Silu, stem_act: Act::Silu, drop_branch: 0.2, dropout }
@@ -246,17 +243,7 @@ fn version_two() -> Mobile {
     ];
     let stages = TABLE
         .iter()
-        .map(|&(expand, out, times, stride)| Stage {
-            expand,
-            kernel: 3,
-            stride,
-            out,
-            times,
-            squeeze: Squeeze::None,
-            act: Act::Relu6,
-            fused: false,
-            acts: false,
-        })
+        .map(|&(expand, out, times, stride)| Stage { expand, kernel: 3, stride, out, times, ..PLAIN })
         .collect();
     Mobile {
         stem: 32,
@@ -314,8 +301,7 @@ fn version_three(large: bool) -> Mobile {
             times: 1,
             squeeze: if squeeze { Squeeze::OfInside } else { Squeeze::None },
             act: if swish { Act::Hardswish } else { Act::Relu },
-            fused: false,
-            acts: false,
+            ..PLAIN
         })
         .collect();
     let last = if large { 960 } else { 576 };

@@ -1,5 +1,6 @@
-//! RT-DETR as transformers (`modeling_rt_detr.py`) and, on `HGNetV2`, ultralytics write it: a backbone, attention on its coarsest maps, a pyramid
-//! down and up, a decoder that looks at a few places of each level, and questions made from the boxes with noise.
+//! RT-DETR as transformers (`modeling_rt_detr.py`) and, on `HGNetV2`, ultralytics write it: a backbone, attention on its
+//! coarsest maps, a pyramid down and up, a decoder that looks at a few places of each level, and questions made from the
+//! boxes with noise.
 
 use super::{Pictures, hgnet, residual};
 use crate::network::builder::{Keep, Tensor};

@@ -105,3 +105,21 @@ fn a_page_that_cannot_start_says_why() {
         page.picture(&name);
     }
 }
+
+/// Code that stops in the middle answers nothing any more, and an answer of before may stand there still.
+#[test]
+#[ignore = "needs the built page: cargo xtask test"]
+fn a_page_that_stops_says_so() {
+    for language in Language::ALL {
+        let name = format!("stopped-{language:?}").to_lowercase();
+        let page = Page::open(&name, language, Window::PHONE);
+        page.script("dispatchEvent(new ErrorEvent('error', { error: new Error('somebody else') }))");
+        assert_eq!(page.text("@failure"), "");
+        page.script(
+            "dispatchEvent(new ErrorEvent('error', { error: new WebAssembly.RuntimeError('unreachable executed') }))",
+        );
+        let said = page.wait_for_text("@failure", "unreachable executed");
+        assert_eq!(said.contains("停住了"), language == Language::Chinese, "{said}");
+        page.picture(&name);
+    }
+}

@@ -180,6 +180,19 @@ await new Promise((go) => {
   requestAnimationFrame(() => setTimeout(go));
 });
 
+function fail(reason) {
+  const failure = document.getElementById("failure");
+  if (failure) {
+    failure.querySelectorAll("code").forEach((place) => (place.textContent = String(reason)));
+    failure.hidden = false;
+  }
+}
+
+// Code that stops where it should never come to answers nothing any more.
+addEventListener("error", ({ error }) => {
+  if (error?.name === "RuntimeError") fail(error);
+});
+
 try {
   const data = await unpack(bytesOf(document.getElementById("wasm").textContent)), parts = 4 + 5 * 256 + 8;
   const script = new Uint32Array(data.buffer, 4, parts).reduce((sum, length) => sum + length, 4 * (parts + 1));
@@ -203,10 +216,6 @@ try {
   heard.close();
   loader.remove();
 } catch (reason) {
-  const failure = document.getElementById("failure");
-  if (failure) {
-    failure.querySelectorAll("code").forEach((place) => (place.textContent = String(reason)));
-    failure.hidden = false;
-  }
+  fail(reason);
   throw reason;
 }

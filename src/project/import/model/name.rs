@@ -28,11 +28,11 @@ pub(super) fn read(text: &Text, hints: Hints<'_>, reading: &mut Reading) -> bool
     if whole.len() > LONGEST || whole.contains('\n') || whole.split_whitespace().count() > MOST_WORDS {
         return false;
     }
-    // Flags and assignments are a script's.
-    // So is a sentence a sentence's.
+    // Commas and what somebody wants are a sentence's.
     if whole.contains([',', '，', '。']) || whole.contains("微调") || whole.contains("训练") {
         return false;
     }
+    // Flags and assignments are a script's.
     if whole.contains("--") || whole.contains('=') || whole.contains('(') {
         return false;
     }
