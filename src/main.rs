@@ -3,8 +3,6 @@
 
 #[cfg(target_arch = "wasm32")]
 fn main() {
-    // The page as people load it says nothing more where it stops: see xtask/src/bundle/tidy.rs.
-    #[cfg(debug_assertions)]
     console_error_panic_hook::set_once();
     enough_gpu::app::mount();
 }

@@ -7,7 +7,6 @@ mod encode;
 mod html;
 mod loader;
 mod module;
-mod places;
 mod policy;
 mod split;
 mod tidy;

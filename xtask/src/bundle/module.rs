@@ -13,10 +13,8 @@ const EXPORT: u8 = 7;
 const START: u8 = 8;
 const ELEMENT: u8 = 9;
 const CODE: u8 = 10;
-pub(super) const DATA: u8 = 11;
 
 /// Opcodes that more than one place knows.
-pub(super) const UNREACHABLE: u8 = 0x00;
 pub(super) const CALL: u8 = 0x10;
 const RETURN_CALL: u8 = 0x12;
 const REF_FUNC: u8 = 0xd2;
@@ -112,7 +110,7 @@ impl Module {
     }
 
     /// What stands in the first section with this id.
-    pub(super) fn section(&mut self, id: u8) -> Option<&mut Vec<u8>> {
+    fn section(&mut self, id: u8) -> Option<&mut Vec<u8>> {
         self.sections.iter_mut().find(|(own, _)| *own == id).map(|(_, body)| body)
     }
 
@@ -309,7 +307,7 @@ fn function(at: &mut Reader<'_>, kind: usize) -> Outcome<Function> {
 }
 
 /// A number as LEB128, as short as can be.
-pub(super) fn written(mut number: usize) -> Vec<u8> {
+fn written(mut number: usize) -> Vec<u8> {
     let mut bytes = Vec::new();
     loop {
         let low = number.to_le_bytes()[0] & 127;
@@ -321,13 +319,13 @@ pub(super) fn written(mut number: usize) -> Vec<u8> {
     }
 }
 
-pub(super) struct Reader<'a> {
+struct Reader<'a> {
     bytes: &'a [u8],
-    pub(super) at: usize,
+    at: usize,
 }
 
 impl<'a> Reader<'a> {
-    pub(super) fn new(bytes: &'a [u8]) -> Self {
+    fn new(bytes: &'a [u8]) -> Self {
         Self { bytes, at: 0 }
     }
 
@@ -342,15 +340,6 @@ impl<'a> Reader<'a> {
         let from = self.at;
         self.at += length;
         self.since(from)
-    }
-
-    /// Steps over an expression that is one number, and says which.
-    pub(super) fn address(&mut self) -> Outcome<usize> {
-        let instruction = self.instruction()?;
-        match (super::places::constant(&instruction), self.byte()?) {
-            (Some(address), 0x0b) => Ok(address),
-            _ => Err("the wasm puts data where only it knows, which module.rs cannot read.".to_owned()),
-        }
     }
 
     fn since(&self, from: usize) -> Outcome<Vec<u8>> {
@@ -415,7 +404,7 @@ impl<'a> Reader<'a> {
     }
 
     /// A number as LEB128, whose sign does not matter here.
-    pub(super) fn number(&mut self) -> Outcome<usize> {
+    fn number(&mut self) -> Outcome<usize> {
         let (mut value, mut shift) = (0, 0);
         loop {
             let byte = self.byte()?;

@@ -1,10 +1,9 @@
 //! Makes a module smaller, and puts its functions so that they pack well, before it is sorted for the packer. What it does
-//! stays as it was, but for the message of a panic: the page stops there without one, as it must stop anyway.
+//! stays as it was.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
-use super::module::{CALL, Instruction, Module, UNREACHABLE};
-use super::places;
+use super::module::{Instruction, Module};
 use crate::shell::Outcome;
 
 /// So many opcodes in a row make two functions alike; a row that more functions than `COMMON` have says nothing.
@@ -13,9 +12,7 @@ const COMMON: usize = 300;
 
 /// Leaves out what nobody needs.
 pub(super) fn tidy(module: &mut Module) -> Outcome<()> {
-    let unsaid = stop_plainly(module);
     keep_used(module)?;
-    places::blank(module, &unsaid)?;
     merge_same(module)
 }
 
@@ -23,35 +20,6 @@ pub(super) fn tidy(module: &mut Module) -> Outcome<()> {
 pub(super) fn put_like_together(module: &mut Module) -> Outcome<()> {
     let order = neighbours(module);
     reorder(module, &order)
-}
-
-/// A function that never comes back is called to say why the page stops. Instead, it stops: without the call, and without
-/// what only makes ready for it. Returns the constants that go, of which some are addresses.
-fn stop_plainly(module: &mut Module) -> HashSet<usize> {
-    let imported = module.imported;
-    let mut unsaid = HashSet::new();
-    for function in &mut module.functions {
-        let code = std::mem::take(&mut function.code);
-        for instruction in code {
-            let calls =
-                |last: &Instruction| last.opcode == CALL && last.function().is_some_and(|number| number >= imported);
-            if instruction.opcode == UNREACHABLE && function.code.last().is_some_and(calls) {
-                function.code.pop();
-                while function.code.last().is_some_and(|last| changes_nothing(last.opcode)) {
-                    unsaid.extend(function.code.pop().as_ref().and_then(places::constant));
-                }
-            }
-            function.code.push(instruction);
-        }
-    }
-    unsaid
-}
-
-/// Whether an instruction only works on the stack and local variables, which are lost where the page stops. Such ones may be
-/// left out before `unreachable`, which takes any stack.
-fn changes_nothing(opcode: u8) -> bool {
-    // Drop, select, variables, loads, constants, arithmetic.
-    matches!(opcode, 0x1a | 0x1b | 0x20..=0x23 | 0x28..=0x35 | 0x41..=0xc4)
 }
 
 /// Leaves out functions that nothing names, also imported ones.
@@ -175,8 +143,8 @@ fn neighbours(module: &Module) -> Vec<usize> {
 mod tests {
     use super::{Module, put_like_together, tidy};
 
-    /// An imported function and six more: the exported one, which calls two that are the same and one that says a panic and
-    /// stops; what says panics; one that nobody calls.
+    /// An imported function and six more: the exported one, which calls two that are the same and one that calls another and
+    /// stops; that one, which calls the imported one; one that nobody calls.
     fn module() -> Vec<u8> {
         let mut bytes = b"\0asm\x01\0\0\0".to_vec();
         let functions: [&[u8]; 6] = [
@@ -222,14 +190,14 @@ mod tests {
             let calls = code.iter().filter_map(super::Instruction::function).collect::<Vec<_>>();
             (code.iter().map(|one| one.opcode).collect::<Vec<_>>(), calls)
         };
-        assert_eq!(module.imports().len(), 0);
-        // The exported one, one of the two that are the same, and the one that now only stops.
-        assert_eq!(module.functions.len(), 3);
+        assert_eq!(module.imports().len(), 1);
+        // The exported one, one of the two that are the same, the one that stops, and what it calls.
+        assert_eq!(module.functions.len(), 4);
         let (opcodes, calls) = body(exported.expect("an export"));
         assert_eq!(opcodes, [0x10, 0x10, 0x10, 0x0b]);
         assert_eq!((calls[0], calls.len()), (calls[1], 3));
         assert_eq!(body(calls[0]).0, [0x41, 0x1a, 0x0b]);
-        assert_eq!(body(calls[2]).0, [0x00, 0x0b]);
+        assert_eq!(body(calls[2]).0, [0x41, 0x1a, 0x10, 0x00, 0x0b]);
     }
 
     #[test]
