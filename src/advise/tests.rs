@@ -4,7 +4,7 @@
 mod choices;
 mod exact;
 mod money;
-mod ways;
+pub(super) mod ways;
 
 use super::engine::{Engine, Memo, Need};
 use super::fixes::Bench;

@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 use super::*;
-use crate::advise::Billed;
+use crate::advise::tests::ways;
 
 #[test]
 fn sizes_are_told_from_names() {
@@ -57,23 +57,7 @@ fn cooling_goes_by_the_family() {
 }
 
 fn plan(gpu: &'static str, cost: f64, wait: f64) -> Plan {
-    Plan {
-        gpu,
-        count: 1,
-        way: Way::Rent,
-        who: "",
-        hours: wait,
-        wait,
-        cost: Money::usd(cost),
-        outlay: Money::usd(cost),
-        worth: None,
-        price: None,
-        as_of: "",
-        rough: false,
-        abroad: false,
-        disk_gb: 0.0,
-        billed: Billed::AsSaid,
-    }
+    ways::plan(Way::Rent, gpu, 1, cost, wait)
 }
 
 #[test]

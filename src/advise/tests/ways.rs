@@ -7,7 +7,7 @@ use super::super::{Billed, Pick};
 use crate::catalog::Catalog;
 use crate::units::{Bytes, Money};
 
-fn plan(way: Way, gpu: &'static str, count: u32, cost: f64, wait: f64) -> Plan {
+pub(in crate::advise) fn plan(way: Way, gpu: &'static str, count: u32, cost: f64, wait: f64) -> Plan {
     Plan {
         gpu,
         count,
